@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { ConfigError } from './errors';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from './event';
+import { schemaName, DEFAULT_SCHEMA } from './postgres/schemaName';
+
+/** Environment variables, each with its default. Durations are in milliseconds; every one is a setting so that tests can shorten it. */
+const milliseconds = (byDefault: number, min = 1) =>
+  z.coerce.number().int().min(min).max(2_147_483_647).default(byDefault);
+const count = (byDefault: number, min = 1) => z.coerce.number().int().min(min).max(1_000_000_000).default(byDefault);
+const onOff = z.enum(['on', 'off']).default('on');
+const token = (what: string) =>
+  z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, `${what} may hold letters, digits, _ and - only`);
+
+const environment = z.object({
+  /** Where the outbox lives. May point at a pooler. */
+  DATABASE_URL: z.string().min(1).default('postgres://postgres@127.0.0.1:5432/postgres'),
+  /** A direct connection for LISTEN, when DATABASE_URL goes through a pooler. */
+  OUTBOX_LISTEN_URL: z.string().min(1).optional(),
+  OUTBOX_SCHEMA: z.string().default(DEFAULT_SCHEMA),
+  /** One is enough; more let claims, marks and commands overlap. */
+  OUTBOX_POOL_SIZE: count(6),
+  /** `off`: migrations are a step of the deployment, and a start only checks the version. */
+  OUTBOX_MIGRATE: onOff,
+  OUTBOX_NOTIFY: onOff,
+  OUTBOX_MAX_PAYLOAD_BYTES: count(DEFAULT_MAX_PAYLOAD_BYTES),
+
+  EVENT_BUS_BACKEND: z.enum(['nats'], 'this build knows the backend "nats" only').default('nats'),
+  NATS_URL: z.string().min(1).default('nats://127.0.0.1:4222'),
+  NATS_MODE: z.enum(['jetstream', 'core']).default('jetstream'),
+  NATS_CREDS: z.string().min(1).optional(),
+  NATS_TLS_CA: z.string().min(1).optional(),
+  NATS_TLS_CERT: z.string().min(1).optional(),
+  NATS_TLS_KEY: z.string().min(1).optional(),
+  OUTBOX_STREAM: token('a stream name').default('EVENTS'),
+  OUTBOX_SUBJECT_PREFIX: token('a subject prefix').default('events'),
+  OUTBOX_DUPLICATE_WINDOW_MS: milliseconds(3_600_000, 100),
+  OUTBOX_ACK_WAIT_MS: milliseconds(10_000, 100),
+  EVENT_QUEUE_MAX_ATTEMPTS: count(10),
+
+  OUTBOX_TASK_QUEUE: z.string().min(1).max(200).optional(),
+  OUTBOX_BATCH_SIZE: count(4_000),
+  OUTBOX_BATCH_BYTES: count(4 * 1024 * 1024),
+  OUTBOX_SLICE_MS: milliseconds(2_000),
+  OUTBOX_LONG_POLL_MS: milliseconds(60_000),
+  OUTBOX_POLL_MS: milliseconds(5_000),
+  OUTBOX_UNPROVEN_POLL_MS: milliseconds(1_000),
+  OUTBOX_LEASE_MS: milliseconds(600_000),
+  OUTBOX_PUBLISH_TIMEOUT_MS: milliseconds(5_000),
+  OUTBOX_SETTLE_MS: milliseconds(1_000),
+  OUTBOX_PROBE_MS: milliseconds(5_000),
+  OUTBOX_BACKOFF_FIRST_MS: milliseconds(5_000),
+  OUTBOX_BACKOFF_MAX_MS: milliseconds(300_000),
+  OUTBOX_HEARTBEAT_TIMEOUT_MS: milliseconds(5_000, 500),
+  OUTBOX_ACTIVITY_RETRY_MS: milliseconds(200),
+  OUTBOX_OWN_QUEUE_TIMEOUT_MS: milliseconds(3_000),
+  OUTBOX_STICKY_TIMEOUT_MS: milliseconds(2_000),
+  OUTBOX_SHUTDOWN_GRACE_MS: milliseconds(20_000),
+  /** History events after which the relay continues as new; 0 leaves it to the server's suggestion. */
+  OUTBOX_ROLL_OVER_EVENTS: count(0, 0),
+  OUTBOX_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Config = ReturnType<typeof loadConfig>;
+
+/**
+ * Reads the settings from environment variables. Temporal's own variables (`TEMPORAL_…`) are read by
+ * `@temporalio/envconfig` where the connection is made.
+ *
+ * @throws ConfigError that lists every problem at once, each with its variable.
+ */
+export function loadConfig(env: Environment = process.env) {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const problems: string[] = [];
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
+  }
+  // An empty schema name is a mistake in a template, not a wish for the default: it could point at foreign tables.
+  const schema = env.OUTBOX_SCHEMA ?? DEFAULT_SCHEMA;
+  try {
+    schemaName(schema);
+  } catch (error) {
+    problems.push(`OUTBOX_SCHEMA: ${(error as Error).message}`);
+  }
+  problems.push(...misspelled(given));
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  const read = parsed.data;
+
+  return Object.freeze({
+    databaseUrl: read.DATABASE_URL,
+    listenUrl: read.OUTBOX_LISTEN_URL ?? read.DATABASE_URL,
+    schema,
+    poolSize: read.OUTBOX_POOL_SIZE,
+    migrateAtStart: read.OUTBOX_MIGRATE === 'on',
+    notify: read.OUTBOX_NOTIFY === 'on',
+    maxPayloadBytes: read.OUTBOX_MAX_PAYLOAD_BYTES,
+    maxAttempts: read.EVENT_QUEUE_MAX_ATTEMPTS,
+    backend: read.EVENT_BUS_BACKEND,
+    nats: Object.freeze({
+      url: read.NATS_URL,
+      mode: read.NATS_MODE,
+      credentialsFile: read.NATS_CREDS,
+      tlsCaFile: read.NATS_TLS_CA,
+      tlsCertFile: read.NATS_TLS_CERT,
+      tlsKeyFile: read.NATS_TLS_KEY,
+      stream: read.OUTBOX_STREAM,
+      subjectPrefix: read.OUTBOX_SUBJECT_PREFIX,
+      durable: schema === DEFAULT_SCHEMA ? 'outbox' : `outbox-${schema}`,
+      duplicateWindowMs: read.OUTBOX_DUPLICATE_WINDOW_MS,
+      ackWaitMs: read.OUTBOX_ACK_WAIT_MS,
+      publishTimeoutMs: read.OUTBOX_PUBLISH_TIMEOUT_MS,
+    }),
+    taskQueue: read.OUTBOX_TASK_QUEUE ?? (schema === DEFAULT_SCHEMA ? 'outbox' : `outbox/${schema}`),
+    relayWorkflowId: schema === DEFAULT_SCHEMA ? 'outbox-relay' : `outbox-relay/${schema}`,
+    relay: Object.freeze({
+      batchSize: read.OUTBOX_BATCH_SIZE,
+      batchBytes: read.OUTBOX_BATCH_BYTES,
+      sliceMs: read.OUTBOX_SLICE_MS,
+      longPollMs: read.OUTBOX_LONG_POLL_MS,
+      pollMs: read.OUTBOX_POLL_MS,
+      unprovenPollMs: read.OUTBOX_UNPROVEN_POLL_MS,
+      leaseMs: read.OUTBOX_LEASE_MS,
+      settleMs: read.OUTBOX_SETTLE_MS,
+      probeMs: read.OUTBOX_PROBE_MS,
+      backoffFirstMs: read.OUTBOX_BACKOFF_FIRST_MS,
+      backoffMaxMs: read.OUTBOX_BACKOFF_MAX_MS,
+      heartbeatTimeoutMs: read.OUTBOX_HEARTBEAT_TIMEOUT_MS,
+      activityRetryMs: read.OUTBOX_ACTIVITY_RETRY_MS,
+      ownQueueTimeoutMs: read.OUTBOX_OWN_QUEUE_TIMEOUT_MS,
+      rollOverEvents: read.OUTBOX_ROLL_OVER_EVENTS,
+    }),
+    worker: Object.freeze({
+      stickyTimeoutMs: read.OUTBOX_STICKY_TIMEOUT_MS,
+      shutdownGraceMs: read.OUTBOX_SHUTDOWN_GRACE_MS,
+    }),
+    logLevel: read.OUTBOX_LOG_LEVEL,
+  });
+}
+
+/** A misspelled OUTBOX_ variable would otherwise silently leave the default in force. */
+function misspelled(given: Record<string, unknown>): string[] {
+  const known = Object.keys(environment.shape);
+  return Object.keys(given)
+    .filter((name) => name.startsWith('OUTBOX_') && !known.includes(name))
+    .map((name) => `${name}: no such setting; the settings are listed by \`outbox config\``);
+}

@@ -1,0 +1,76 @@
+/** The settings cannot be used. Lists every problem, so that one restart is enough to mend them. */
+export class ConfigError extends Error {
+  readonly kind = 'config';
+  constructor(readonly problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n  ${problems.join('\n  ')}`,
+    );
+    this.name = 'ConfigError';
+  }
+}
+
+export type EnqueueErrorKind =
+  | 'invalid-event'
+  | 'invalid-type'
+  | 'invalid-text'
+  | 'invalid-headers'
+  | 'circular'
+  | 'unsafe-number'
+  | 'too-large'
+  | 'duplicate-event-id';
+
+/**
+ * An event could never be delivered as it is, so it was refused before any SQL ran: the caller's transaction is
+ * untouched and can be rolled back or go on without the event.
+ */
+export class EnqueueError extends Error {
+  constructor(
+    readonly kind: EnqueueErrorKind,
+    /** Position of the refused event in the list that was passed. */
+    readonly index: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(`Event ${index} was not enqueued: ${message}`, options);
+    this.name = 'EnqueueError';
+  }
+}
+
+/** The database schema cannot be used by this build. */
+export class MigrationError extends Error {
+  constructor(
+    readonly kind: 'newer-database' | 'outdated-database' | 'failed',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'MigrationError';
+  }
+}
+
+/** Thrown by a `publish` callback of `drainOnce`: the broker could not take the event now; its row stays pending. */
+export class PublishError extends Error {
+  readonly kind = 'publish';
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'PublishError';
+  }
+}
+
+/** Thrown by a `publish` callback of `drainOnce`: the event can never be published; its row becomes a dead letter. */
+export class ExhaustedError extends Error {
+  readonly kind = 'exhausted';
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ExhaustedError';
+  }
+}
+
+/** A worker's settings differ from those of the running relay. Starting anyway would publish elsewhere or twice. */
+export class RelayMismatchError extends Error {
+  readonly kind = 'relay-mismatch';
+  constructor(message: string) {
+    super(message);
+    this.name = 'RelayMismatchError';
+  }
+}

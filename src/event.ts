@@ -1,0 +1,57 @@
+/** JSON as PostgreSQL's `jsonb` holds it. */
+export type Json = string | number | boolean | null | { readonly [key: string]: Json | undefined } | readonly Json[];
+
+/** An event as an application writes it. */
+export interface NewEvent {
+  /** What happened, `[A-Za-z0-9_-]{1,128}`; the last part of the NATS subject. */
+  readonly type: string;
+  /** The kind of thing it happened to, `[A-Za-z0-9_-]{1,128}`; the middle part of the subject. */
+  readonly aggregateType: string;
+  /** Which one. Events of one aggregate arrive in the order they were written. Any text of up to 1,024 characters. */
+  readonly aggregateId: string;
+  /** The body, published digit for digit as PostgreSQL prints it. Anything that `JSON.stringify` takes. */
+  readonly payload: unknown;
+  /** A UUID. Default: a random one. Give your own where a repeated request must stay one event. */
+  readonly eventId?: string;
+  /** Version of the payload's shape. Default 1. */
+  readonly version?: number;
+  /** Tenant, a UUID. */
+  readonly companyId?: string;
+  /** Part of a tenant, a UUID. */
+  readonly orgUnitId?: string;
+  readonly correlationId?: string;
+  readonly causationId?: string;
+  /** Sent as NATS headers. The active trace context is added under `traceparent` unless given. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** When it happened. Default: the database's clock. */
+  readonly occurredAt?: Date;
+  /** Not published before this time. Default: the database's clock, so at once. */
+  readonly availableAt?: Date;
+}
+
+/** A claimed row: what the worker holds while it publishes. Never leaves the worker but to the broker. */
+export interface ClaimedEvent {
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly aggregateType: string;
+  readonly aggregateId: string;
+  readonly companyId: string | null;
+  readonly orgUnitId: string | null;
+  /** `payload::text`: published as it is, so that no digit changes. */
+  readonly payload: string;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly version: number;
+  readonly correlationId: string | null;
+  readonly causationId: string | null;
+  /** ISO 8601 in UTC with microseconds, as the database printed it. */
+  readonly occurredAt: string;
+  readonly deferrals: number;
+  /** Why it was deferred last; rows with the same reason are freed together when one of them goes out. */
+  readonly failureReason: string | null;
+  /** Taken before its time, to see whether what deferred it has been mended. */
+  readonly probe: boolean;
+}
+
+/** NATS servers take 1 MiB by default, headers included; 16 KiB are kept for those. */
+export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024 - 16 * 1024;

@@ -1,0 +1,125 @@
+import type { ClaimedEvent } from '../event';
+import type { Database } from '../postgres/database';
+
+/** What a claim statement took. */
+export interface Claimed {
+  /** False when a newer claim has bumped the fence: this one is over and took nothing. */
+  readonly held: boolean;
+  /** True when more rows were due than fitted into the limits. */
+  readonly more: boolean;
+  readonly bytes: number;
+  /** Age of the oldest row taken, by the database's clock. */
+  readonly lagMs: number;
+  /** Ordered by (available_at, id). */
+  readonly events: ClaimedEvent[];
+}
+
+const COLUMNS = `
+    id, event_id AS "eventId", event_type AS "eventType", aggregate_type AS "aggregateType",
+    aggregate_id AS "aggregateId", company_id AS "companyId", org_unit_id AS "orgUnitId",
+    payload::text AS "payload", headers, version,
+    correlation_id AS "correlationId", causation_id AS "causationId",
+    to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "occurredAt",
+    deferrals, failure_reason AS "failureReason", payload_bytes AS "payloadBytes", available_at AS "availableAt"`;
+
+/**
+ * The fence is read FOR SHARE, so a newer claim's bump waits for this statement and then sees all that it took; a
+ * token behind the fence takes nothing. Negative tokens (`drainOnce`) stand outside the fence.
+ * MATERIALIZED and the array keep the locked rows from being selected a second time under any plan, which is how
+ * others came to take more than their limit (C02).
+ */
+const CLAIM_DUE = `
+  WITH fence AS MATERIALIZED (
+    SELECT epoch FROM :schema.relay_fence WHERE $1::bigint < 0 OR epoch = $1::bigint FOR SHARE
+  ), due AS MATERIALIZED (
+    SELECT id, payload_bytes, coalesce(retry_at, available_at) AS due_at
+      FROM :schema.event_queue
+     WHERE status IN ('pending', 'deferred')
+       AND coalesce(retry_at, available_at) <= statement_timestamp()
+       AND EXISTS (SELECT FROM fence)
+     ORDER BY coalesce(retry_at, available_at), id
+     LIMIT $2::integer
+       FOR UPDATE SKIP LOCKED
+  ), sized AS (
+    SELECT id, payload_bytes, sum(payload_bytes) OVER (ORDER BY due_at, id) AS running FROM due
+  ), taken AS (
+    UPDATE :schema.event_queue
+       SET status = 'processing', claimed_at = clock_timestamp(), claim_token = $1::bigint,
+           event_id = coalesce(event_id, gen_random_uuid())
+     WHERE id = ANY (ARRAY(SELECT id FROM sized WHERE running <= $3::bigint OR running = payload_bytes))
+    RETURNING ${COLUMNS}
+  )
+  SELECT EXISTS (SELECT FROM fence) AS held, (SELECT count(*)::integer FROM due) AS due,
+         (extract(epoch FROM clock_timestamp() - taken."availableAt") * 1000)::float8 AS "ageMs", taken.*
+    FROM (VALUES (true)) AS always LEFT JOIN taken ON true
+   ORDER BY taken."availableAt", taken.id`;
+
+/**
+ * Takes rows that are due, at most `limit` and `bytes` of payload (a single larger row is taken alone).
+ * One statement, so nothing is taken twice and no connection is held afterwards.
+ */
+export async function claimDue(db: Database, token: string, limits: { rows: number; bytes: number }): Promise<Claimed> {
+  const { rows } = await db.query<ClaimRow>(CLAIM_DUE, [token, limits.rows, limits.bytes]);
+  return toClaimed(rows, false);
+}
+
+const CLAIM_PROBE = `
+  WITH fence AS MATERIALIZED (
+    SELECT epoch FROM :schema.relay_fence WHERE epoch = $1::bigint FOR SHARE
+  ), bounds AS MATERIALIZED (
+    SELECT (SELECT min(id) FROM :schema.event_queue WHERE status = 'deferred') AS lowest,
+           (SELECT max(id) FROM :schema.event_queue WHERE status = 'deferred') AS highest
+  ), pick AS MATERIALIZED (
+    SELECT id FROM :schema.event_queue
+     WHERE status = 'deferred' AND EXISTS (SELECT FROM fence)
+       AND id >= (SELECT lowest + floor(random() * (highest - lowest + 1))::bigint FROM bounds)
+     ORDER BY id LIMIT 1
+       FOR UPDATE SKIP LOCKED
+  ), taken AS (
+    UPDATE :schema.event_queue
+       SET status = 'processing', claimed_at = clock_timestamp(), claim_token = $1::bigint,
+           event_id = coalesce(event_id, gen_random_uuid())
+     WHERE id = ANY (ARRAY(SELECT id FROM pick))
+    RETURNING ${COLUMNS}
+  )
+  SELECT EXISTS (SELECT FROM fence) AS held, 0 AS due, 0::float8 AS "ageMs", taken.*
+    FROM (VALUES (true)) AS always LEFT JOIN taken ON true`;
+
+/**
+ * Takes one deferred row before its time, at random: a fixed choice could be the one row that nothing will ever mend,
+ * and would hide that all others could go.
+ */
+export async function claimProbe(db: Database, token: string): Promise<Claimed> {
+  const { rows } = await db.query<ClaimRow>(CLAIM_PROBE, [token]);
+  return toClaimed(rows, true);
+}
+
+const READ_CLAIMED = `
+  SELECT true AS held, 0 AS due, 0::float8 AS "ageMs", ${COLUMNS}
+    FROM :schema.event_queue
+   WHERE status = 'processing' AND claim_token = $1::bigint
+   ORDER BY available_at, id`;
+
+/** The rows that a token holds, for a worker that publishes in place of the one that claimed them. */
+export async function readClaimed(db: Database, token: string): Promise<Claimed> {
+  const { rows } = await db.query<ClaimRow>(READ_CLAIMED, [token]);
+  return toClaimed(rows, false);
+}
+
+type ClaimRow = Omit<ClaimedEvent, 'probe'> & {
+  held: boolean;
+  due: number;
+  ageMs: number | null;
+  payloadBytes: number;
+};
+
+function toClaimed(rows: ClaimRow[], probe: boolean): Claimed {
+  const taken = rows.filter((row) => row.id !== null);
+  return {
+    held: rows[0]?.held ?? true,
+    more: (rows[0]?.due ?? 0) > taken.length,
+    bytes: taken.reduce((sum, row) => sum + row.payloadBytes, 0),
+    lagMs: Math.max(0, taken[0]?.ageMs ?? 0),
+    events: taken.map((row) => ({ ...row, probe })),
+  };
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { EnqueueError } from '../errors';
+import { DEFAULT_MAX_PAYLOAD_BYTES, type NewEvent } from '../event';
+import { wakeChannel } from '../postgres/channel';
+import { binder, type Queryable } from '../postgres/database';
+import { DEFAULT_SCHEMA } from '../postgres/schemaName';
+import { encodeEvent } from './encode';
+
+export interface EnqueueOptions {
+  /** Default: OUTBOX_SCHEMA, else `public`. */
+  readonly schema?: string;
+  /**
+   * `false` for very busy or two-phase writers: commits that notify run one after the other, and a prepared
+   * transaction cannot notify at all. The relay then finds the events at its next poll, within 5 s.
+   * Default: on, unless OUTBOX_NOTIFY is `off`.
+   */
+  readonly wake?: boolean;
+  /** Default: OUTBOX_MAX_PAYLOAD_BYTES, else 1 MiB less 16 KiB. */
+  readonly maxPayloadBytes?: number;
+}
+
+/**
+ * `jsonb_to_recordset` gives SQL's NULL for JSON's, hence the coalesce: a payload of `null` is a payload.
+ * `pg_notify` with equal arguments is sent once per transaction, so any number of calls wakes the relay once.
+ */
+const ENQUEUE = `
+  WITH given AS (
+    SELECT * FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (
+      i uuid, t text, a text, k text, c uuid, o uuid, p jsonb, h jsonb, v integer, r text, s text, w timestamptz, d timestamptz
+    )) WITH ORDINALITY AS e (i, t, a, k, c, o, p, h, v, r, s, w, d, position)
+  ), inserted AS (
+    INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, company_id, org_unit_id,
+      payload, headers, version, correlation_id, causation_id, occurred_at, available_at)
+    SELECT i, t, a, k, c, o, coalesce(p, 'null'::jsonb), h, v, r, s, coalesce(w, clock_timestamp()), coalesce(d, clock_timestamp())
+      FROM given ORDER BY position
+  )
+  SELECT CASE WHEN $2::text IS NOT NULL THEN pg_notify($2, '') END`;
+
+/**
+ * Writes events to the outbox in the caller's transaction; the only way in. Never begins or commits: the events are
+ * there exactly when the caller's data is. One statement for any number of events.
+ *
+ * @param tx what runs the transaction's statements: a `pg` client, or `{ query: (text, values) => … }` over any other
+ * @returns the event ids, in the order given
+ * @throws EnqueueError before any SQL for what could never be delivered; the transaction is untouched by it
+ */
+export async function enqueueEvents(
+  tx: Queryable,
+  events: readonly NewEvent[],
+  options: EnqueueOptions = {},
+): Promise<string[]> {
+  if (events.length === 0) return [];
+  const schema = options.schema ?? process.env.OUTBOX_SCHEMA ?? DEFAULT_SCHEMA;
+  const sql = binder(schema)(ENQUEUE);
+  const maxBytes = options.maxPayloadBytes ?? maxPayloadFromEnvironment();
+  const wake = options.wake ?? process.env.OUTBOX_NOTIFY !== 'off';
+
+  const ids = new Set<string>();
+  const encoded = events.map((event, index) => {
+    const id = event.eventId?.toLowerCase() ?? randomUUID();
+    const text = encodeEvent(event, id, index, maxBytes);
+    if (ids.has(id)) throw new EnqueueError('duplicate-event-id', index, `the event id ${id} is given twice`);
+    ids.add(id);
+    return text;
+  });
+  await tx.query(sql, [`[${encoded.join(',')}]`, wake ? wakeChannel(schema) : null]);
+  return [...ids];
+}
+
+function maxPayloadFromEnvironment(): number {
+  const given = Number(process.env.OUTBOX_MAX_PAYLOAD_BYTES);
+  return Number.isInteger(given) && given > 0 ? given : DEFAULT_MAX_PAYLOAD_BYTES;
+}

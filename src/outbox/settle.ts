@@ -1,0 +1,99 @@
+import type { Database } from '../postgres/database';
+
+/*
+ * The terminal writes. Each is conditioned on the claim token: a worker that was frozen or cut off writes nothing
+ * once its rows belong to another claim. Each returns the rows it changed; fewer than asked for means that the rest
+ * had been taken over, and their new owner settles them.
+ */
+
+const MARK_DONE = `
+  UPDATE :schema.event_queue
+     SET status = 'done', published_at = clock_timestamp(),
+         claimed_at = NULL, claim_token = NULL, retry_at = NULL, failure_reason = NULL
+   WHERE status = 'processing' AND claim_token = $1::bigint AND id <> ALL ($2::bigint[])`;
+
+/** Everything the token holds was acknowledged, but for `except`. */
+export async function markDone(db: Database, token: string, except: readonly string[]): Promise<number> {
+  return (await db.query(MARK_DONE, [token, except])).rowCount ?? 0;
+}
+
+const MARK_SOME_DONE = `
+  UPDATE :schema.event_queue
+     SET status = 'done', published_at = clock_timestamp(),
+         claimed_at = NULL, claim_token = NULL, retry_at = NULL, failure_reason = NULL
+   WHERE status = 'processing' AND claim_token = $1::bigint AND id = ANY ($2::bigint[])`;
+
+/** For a worker that stops: only these were acknowledged for certain. */
+export async function markSomeDone(db: Database, token: string, ids: readonly string[]): Promise<number> {
+  return (await db.query(MARK_SOME_DONE, [token, ids])).rowCount ?? 0;
+}
+
+const DEFER = `
+  UPDATE :schema.event_queue
+     SET status = 'deferred', deferrals = deferrals + 1, failure_reason = $3,
+         retry_at = clock_timestamp()
+           + least($5::float8, $4::float8 * power(2::float8, least(deferrals, 31))) * interval '1 millisecond',
+         claimed_at = NULL, claim_token = NULL
+   WHERE status = 'processing' AND claim_token = $1::bigint AND id = ANY ($2::bigint[])`;
+
+/**
+ * The row or its stream could not take the event now: try again on the shared schedule (`retryBackoff`, computed here
+ * by the database's clock), without spending an attempt.
+ */
+export async function defer(
+  db: Database,
+  token: string,
+  ids: readonly string[],
+  reason: string,
+  backoff: { firstMs: number; maxMs: number },
+): Promise<number> {
+  return (await db.query(DEFER, [token, ids, reason, backoff.firstMs, backoff.maxMs])).rowCount ?? 0;
+}
+
+const PUT_BACK = `
+  UPDATE :schema.event_queue
+     SET status = 'deferred', claimed_at = NULL, claim_token = NULL
+   WHERE status = 'processing' AND claim_token = $1::bigint AND id = ANY ($2::bigint[]) AND retry_at IS NOT NULL`;
+
+/** A probe that failed leaves its row as it was: neither its due time nor its deferrals grow by being looked at. */
+export async function putBackProbe(db: Database, token: string, ids: readonly string[]): Promise<number> {
+  return (await db.query(PUT_BACK, [token, ids])).rowCount ?? 0;
+}
+
+const BURY = `
+  UPDATE :schema.event_queue
+     SET status = 'dead_lettered', failed_at = clock_timestamp(), failure_reason = $3,
+         claimed_at = NULL, claim_token = NULL, retry_at = NULL
+   WHERE status = 'processing' AND claim_token = $1::bigint AND id = ANY ($2::bigint[])`;
+
+/** The broker can never take these: they become dead letters, for an operator to re-emit. */
+export async function bury(db: Database, token: string, ids: readonly string[], reason: string): Promise<number> {
+  return (await db.query(BURY, [token, ids, reason])).rowCount ?? 0;
+}
+
+const FREE = `
+  UPDATE :schema.event_queue
+     SET status = 'pending', claimed_at = NULL, claim_token = NULL, retry_at = NULL
+   WHERE status = 'processing' AND claim_token = $1::bigint AND ($2::bigint[] IS NULL OR id = ANY ($2::bigint[]))`;
+
+/** Hands rows back unchanged, attempts unspent; `undefined` means all that the token holds. */
+export async function free(db: Database, token: string, ids?: readonly string[]): Promise<number> {
+  return (await db.query(FREE, [token, ids ?? null])).rowCount ?? 0;
+}
+
+const FREE_DEFERRED = `
+  UPDATE :schema.event_queue
+     SET status = 'pending', retry_at = NULL
+   WHERE id = ANY (ARRAY(
+     SELECT id FROM :schema.event_queue
+      WHERE status = 'deferred' AND failure_reason = ANY ($1::text[])
+      ORDER BY id LIMIT $2::integer
+        FOR UPDATE SKIP LOCKED))`;
+
+/**
+ * What deferred these rows has been mended, as a row with the same reason has just gone out: they need not wait for
+ * their due time. Limited, so that a long backlog is freed step by step, each published step freeing the next.
+ */
+export async function freeDeferred(db: Database, reasons: readonly string[], limit: number): Promise<number> {
+  return (await db.query(FREE_DEFERRED, [reasons, limit])).rowCount ?? 0;
+}

@@ -1,0 +1,211 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
+import { MigrationError } from '../errors';
+import { binder, type Database, type Queryable } from './database';
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** An older build must not run past it. Said by a first line `-- breaking`. */
+  readonly breaking: boolean;
+  readonly sql: string;
+}
+
+export interface MigrateResult {
+  /** Names of the migrations that this call applied. */
+  readonly applied: readonly string[];
+  readonly version: number;
+}
+
+const DIRECTORY = join(__dirname, '..', '..', 'migrations');
+
+function readMigrations(directory: string): Migration[] {
+  return readdirSync(directory)
+    .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+    .sort()
+    .map((file) => {
+      const sql = readFileSync(join(directory, file), 'utf8');
+      return { version: Number(file.slice(0, 4)), name: file.slice(0, -4), breaking: /^-- breaking\b/.test(sql), sql };
+    });
+}
+
+/** Waits between tries, in milliseconds. Clashes of several migrating processes are over within a moment. */
+const RETRY_WAITS = [100, 200, 400, 800, 1_000];
+
+/** Another process was in the way, or the server was not ready: worth another try. Nothing else is. */
+const PASSING = new Set([
+  '23505', '42P06', '42P07', '42710', '42701', // made by somebody else meanwhile
+  '40P01', '40001', '55P03', // deadlock, serialization, lock time-out
+  '57P01', '57P02', '57P03', '08000', '08001', '08003', '08006', // server restarting or connection lost
+  'ECONNRESET', 'EPIPE', 'ETIMEDOUT',
+]); // prettier-ignore
+
+/**
+ * Brings the schema to this build's version. Safe to call from any number of processes at once: they take turns on an
+ * advisory lock, each migration is one transaction with the row that records it, and a clash is tried again five
+ * times (100 ms to 1 s). Only an error that persists is thrown.
+ *
+ * @param warn told when the database is newer than this build, past no breaking migration
+ * @throws MigrationError `newer-database` past a breaking migration; `failed` otherwise
+ */
+export async function migrate(
+  db: Database,
+  warn: (message: string) => void = () => undefined,
+  directory = DIRECTORY,
+): Promise<MigrateResult> {
+  const migrations = readMigrations(directory);
+  for (let tried = 0; ; tried++) {
+    try {
+      return await migrateOnce(db, migrations, warn);
+    } catch (error) {
+      if (error instanceof MigrationError) throw error;
+      const wait = RETRY_WAITS[tried];
+      if (wait === undefined || !PASSING.has(codeOf(error) ?? '')) {
+        throw new MigrationError(
+          'failed',
+          `The schema ${db.schema} could not be migrated: ${(error as Error).message}`,
+          {
+            cause: error,
+          },
+        );
+      }
+      await sleep(wait);
+    }
+  }
+}
+
+async function migrateOnce(
+  db: Database,
+  migrations: readonly Migration[],
+  warn: (message: string) => void,
+): Promise<MigrateResult> {
+  const bind = binder(db.schema);
+  const client = await db.pool.connect();
+  const applied: string[] = [];
+  let broken: Error | undefined;
+  client.on('error', (error) => (broken = error));
+  try {
+    for (;;) {
+      await client.query('BEGIN');
+      // One lock for the database: CREATE SCHEMA and CREATE TABLE IF NOT EXISTS clash with themselves when concurrent.
+      await client.query(`SELECT pg_advisory_xact_lock(hashtext('temporal-outbox migrate'))`);
+      await ensureVersionTable(client, bind);
+      const done = await appliedMigrations(client, bind);
+      refuseNewer(done, migrations, db.schema, warn);
+      const next = migrations.find((migration) => !done.some((row) => row.version === migration.version));
+      if (!next) {
+        await client.query('COMMIT');
+        return { applied, version: Math.max(0, ...done.map((row) => row.version)) };
+      }
+      await client.query(bind(next.sql));
+      await client.query(bind(`INSERT INTO :schema.outbox_migrations (version, name, breaking) VALUES ($1, $2, $3)`), [
+        next.version,
+        next.name,
+        next.breaking,
+      ]);
+      await client.query('COMMIT');
+      applied.push(next.name);
+    }
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function ensureVersionTable(client: PoolClient, bind: (text: string) => string): Promise<void> {
+  // Looked at first: CREATE … IF NOT EXISTS needs the privilege to create even where there is nothing to do.
+  const { rows } = await client.query<{ schema: boolean; table: boolean }>(
+    bind(`SELECT to_regnamespace($1) IS NOT NULL AS schema, to_regclass($2) IS NOT NULL AS table`),
+    [bind(':schema'), bind(':schema.outbox_migrations')],
+  );
+  if (!rows[0]?.schema) await client.query(bind(`CREATE SCHEMA IF NOT EXISTS :schema`));
+  if (rows[0]?.table) return;
+  await client.query(
+    bind(`CREATE TABLE :schema.outbox_migrations (
+      version integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`),
+  );
+}
+
+interface AppliedRow {
+  version: number;
+  name: string;
+  breaking: boolean;
+}
+
+async function appliedMigrations(client: Queryable, bind: (text: string) => string): Promise<AppliedRow[]> {
+  const { rows } = await client.query(
+    bind(`SELECT version, name, breaking FROM :schema.outbox_migrations ORDER BY version`),
+  );
+  return rows as AppliedRow[];
+}
+
+function refuseNewer(
+  done: readonly AppliedRow[],
+  known: readonly Migration[],
+  schema: string,
+  warn: (message: string) => void,
+): void {
+  const newest = known.at(-1)?.version ?? 0;
+  const unknown = done.filter((row) => row.version > newest);
+  if (unknown.length === 0) return;
+  const names = unknown.map((row) => row.name).join(', ');
+  const breaking = unknown.find((row) => row.breaking);
+  if (breaking) {
+    throw new MigrationError(
+      'newer-database',
+      `The schema ${schema} was migrated by a newer build past the breaking migration ${breaking.name}: run that build, this one would corrupt it.`,
+    );
+  }
+  warn(`The schema ${schema} was migrated by a newer build (${names}); none of that breaks this one, so it goes on.`);
+}
+
+/**
+ * For processes without the privilege to migrate: checks that the schema is at this build's version.
+ *
+ * @throws MigrationError that names the command to run
+ */
+export async function checkVersion(db: Database, warn: (message: string) => void = () => undefined): Promise<void> {
+  const known = readMigrations(DIRECTORY);
+  const bind = binder(db.schema);
+  let done: AppliedRow[];
+  try {
+    done = await appliedMigrations(db.pool, bind);
+  } catch (error) {
+    if (!['42P01', '3F000', '42501'].includes(codeOf(error) ?? '')) throw error;
+    done = [];
+  }
+  refuseNewer(done, known, db.schema, warn);
+  const missing = known.filter((migration) => !done.some((row) => row.version === migration.version));
+  if (missing.length > 0) {
+    throw new MigrationError(
+      'outdated-database',
+      `The schema ${db.schema} lacks ${missing.map((migration) => migration.name).join(', ')}: run \`outbox migrate\` with a role that may create tables.`,
+    );
+  }
+}
+
+/** Migrates where privileges allow; else checks the version. */
+export async function migrateOrCheck(
+  db: Database,
+  warn: (message: string) => void = () => undefined,
+): Promise<MigrateResult | undefined> {
+  try {
+    return await migrate(db, warn);
+  } catch (error) {
+    if (error instanceof MigrationError && codeOf(error.cause) === '42501') {
+      await checkVersion(db, warn);
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
