@@ -1,0 +1,78 @@
+import { resolve } from 'node:path';
+import { lockDirectory } from './directoryLock';
+import { findNats, startNats } from './nats';
+import type { Ports } from './ports';
+import { startPostgres } from './postgres';
+import { findPostgres } from './postgresBinaries';
+import { silent, type Log, type Server } from './server';
+import { ServerError } from './serverError';
+import { findTemporal, startTemporal, type TemporalServer } from './temporal';
+
+export interface ServersOptions {
+  /** Holds all data, logs and pid files; one run at a time may use it. */
+  directory: string;
+  /** Deletes all data first. */
+  fresh?: boolean;
+  /** See `startPostgres`. */
+  durable?: boolean;
+  /** Default for each: a free one. `portsFromEnvironment()` gives the fixed ones of `npm start`. */
+  ports?: Ports;
+  /** Running servers to use as they are. */
+  given?: { databaseUrl?: string; natsUrl?: string; temporalAddress?: string };
+  log?: Log;
+}
+
+export interface Servers {
+  postgres: Server;
+  nats: Server;
+  temporal: TemporalServer;
+  /** Stops all three and frees the directory. */
+  stop(): Promise<void>;
+}
+
+/** Starts the three servers at once. When one fails, the others are stopped and the reasons are thrown together. */
+export async function startServers(options: ServersOptions): Promise<Servers> {
+  const directory = resolve(options.directory);
+  const { ports = {}, given = {}, fresh = false, log = silent } = options;
+  const unlock = lockDirectory(directory);
+  const common = { directory, fresh, log };
+  const starting = [
+    startPostgres({
+      ...common,
+      ...defined({ port: ports.postgres, url: given.databaseUrl, durable: options.durable }),
+    }),
+    startNats({ ...common, ...defined({ port: ports.nats, url: given.natsUrl }) }),
+    startTemporal({
+      ...common,
+      ...defined({ port: ports.temporal, uiPort: ports.temporalUi, url: given.temporalAddress }),
+    }),
+  ] as const;
+  const outcomes = await Promise.allSettled(starting);
+  const stop = async () => {
+    await Promise.all(outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.stop()] : [])));
+    unlock();
+  };
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
+  if (reasons.length > 0) {
+    await stop();
+    throw reasons.find((reason) => !(reason instanceof ServerError)) ?? combined(reasons);
+  }
+  const [postgres, nats, temporal] = await Promise.all(starting);
+  return { postgres, nats, temporal, stop };
+}
+
+/** Makes sure that all three binaries are on this machine, without starting anything. */
+export async function fetchServers(log: Log = silent): Promise<void> {
+  const outcomes = await Promise.allSettled([findPostgres(), findNats(log), findTemporal(log)]);
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
+  if (reasons.length > 0) throw combined(reasons);
+}
+
+function combined(reasons: Error[]): ServerError {
+  return new ServerError(reasons.map((reason) => reason.message).join('\n'), { cause: reasons[0] });
+}
+
+/** `exactOptionalPropertyTypes`: an absent option is left out, not passed as undefined. */
+function defined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+}

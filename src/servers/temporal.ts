@@ -1,0 +1,104 @@
+import { Connection } from '@temporalio/client';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fetchTool } from './fetchTool';
+import { findOnPath } from './onPath';
+import { freePort, requireFree } from './ports';
+import { givenServer, silent, type Log, type Server } from './server';
+import { onFreePort, StartedServer } from './startedServer';
+import { temporalCli } from './tools';
+
+export interface TemporalOptions {
+  /** History goes to `temporal/` below it, the log to `logs/`. */
+  directory: string;
+  /** Default: a free one. */
+  port?: number;
+  /** Default: a free one. */
+  uiPort?: number;
+  /** Without the web UI. */
+  headless?: boolean;
+  /** Address of a running server to use as it is. */
+  url?: string;
+  /** More flags for `temporal server start-dev`. */
+  extraArgs?: string[];
+  /** Deletes the data first. */
+  fresh?: boolean;
+  log?: Log;
+}
+
+export type TemporalServer = Server & { uiUrl: string | undefined };
+
+/** What the relay's delivery runs are found by in the UI. */
+const SEARCH_ATTRIBUTES = ['OutboxEventType', 'OutboxAggregateId', 'OutboxHandler'];
+
+/**
+ * The dev server's single shard otherwise hands out 20 transfer tasks a second, so that every activity waits 40 ms.
+ */
+const UNTHROTTLED = ['history.transferProcessorMaxPollRPS=100000', 'history.transferProcessorMaxPollHostRPS=100000'];
+
+/** Starts Temporal's dev server, with its UI, on 127.0.0.1; resolves when its namespace `default` can be used. */
+export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
+  if (options.url) return { ...givenServer(options.url), uiUrl: undefined };
+  const directory = resolve(options.directory);
+  const log = options.log ?? silent;
+  const data = join(directory, 'temporal');
+  const binary = await findTemporal(log);
+  let fresh = options.fresh ?? false;
+
+  return onFreePort(options.port, async (port) => {
+    const address = `127.0.0.1:${port}`;
+    const uiPort = options.headless ? undefined : (options.uiPort ?? (await freePort()));
+    const server = new StartedServer({
+      name: 'Temporal',
+      id: 'temporal',
+      directory,
+      dataDirectory: data,
+      url: address,
+      stopSignal: 'SIGTERM',
+      log,
+      async prepare() {
+        if (fresh) rmSync(data, { recursive: true, force: true });
+        fresh = false;
+        await requireFree(port, 'Temporal', 'temporal');
+        if (uiPort) await requireFree(uiPort, "Temporal's UI", 'temporalUi');
+        mkdirSync(data, { recursive: true });
+      },
+      command: () => ({
+        file: binary,
+        args: [
+          ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port)],
+          ...(uiPort ? ['--ui-port', String(uiPort)] : ['--headless']),
+          ...['--db-filename', join(data, 'temporal.db'), '--log-level', 'warn'],
+          ...UNTHROTTLED.flatMap((value) => ['--dynamic-config-value', value]),
+          ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+          ...(options.extraArgs ?? []),
+        ],
+      }),
+      ready: () => namespaceIsUsable(address),
+    });
+    await server.start();
+    const uiUrl = uiPort ? `http://127.0.0.1:${uiPort}` : undefined;
+    log(`Temporal is ready on port ${port}${uiUrl ? `, its UI on ${uiUrl}` : ''}`);
+    return Object.assign(server, { uiUrl });
+  });
+}
+
+export async function findTemporal(log: Log): Promise<string> {
+  const found = await findOnPath('temporal', ({ major }) => major >= 1);
+  return found?.file ?? fetchTool(temporalCli, log);
+}
+
+/** The namespace appears before its search attributes do, and a workflow that sets them at once would be refused. */
+async function namespaceIsUsable(address: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 1_000 });
+  try {
+    await connection.withDeadline(Date.now() + 2_000, async () => {
+      await connection.workflowService.describeNamespace({ namespace: 'default' });
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
+      const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+      if (missing.length > 0) throw new Error(`search attribute ${missing[0]} is not registered yet`);
+    });
+  } finally {
+    await connection.close();
+  }
+}
