@@ -1,0 +1,23 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+
+/** What an outage throws: tried again without noise, as waiting is all that helps. */
+const OUTAGE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|57P0|08|53)/;
+const MAX_MESSAGE = 500;
+
+/**
+ * The one place where errors become Temporal's. Bounded, and without stack or cause: an error's further fields can
+ * quote a row, and a history is kept for long and read by many.
+ */
+export function asFailure(error: unknown): ApplicationFailure {
+  if (error instanceof ApplicationFailure) return error;
+  const code = (error as { code?: unknown } | null)?.code;
+  const message = error instanceof Error ? error.message : 'an activity threw what is no Error';
+  const type = typeof code === 'string' ? code : error instanceof Error ? error.name : 'Unknown';
+  const outage = OUTAGE.test(type) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message);
+  return ApplicationFailure.create({
+    message: message.slice(0, MAX_MESSAGE),
+    type,
+    nonRetryable: false,
+    ...(outage && { category: ApplicationFailureCategory.BENIGN }),
+  });
+}

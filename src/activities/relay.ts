@@ -1,0 +1,159 @@
+import { Context } from '@temporalio/activity';
+import type { Broker } from '../broker/broker';
+import type { Config } from '../config';
+import type { Logger } from '../logger';
+import { readClaimed } from '../outbox/claim';
+import { reemit, reemitAll } from '../outbox/deadLetters';
+import { bumpFence, reclaimLeases, takeOver } from '../outbox/fence';
+import type { Database } from '../postgres/database';
+import type { WakeListener } from '../postgres/wake';
+import { Batch } from '../relay/batch';
+import { collect } from '../relay/collect';
+import type { BatchOutcome, ClaimRequest, ClaimResult, Settled } from '../relay/outcome';
+import { timingsOf } from '../relay/timings';
+import { releaseBatch, writeOutcome } from '../relay/write';
+import type { DeadLetterFilter, ReemitAllResult, ReemitRequest, ReemitResult } from '../workflows/messages';
+import { asFailure } from './failure';
+
+export interface RelayDeps {
+  readonly db: Database;
+  readonly broker: Broker;
+  readonly wake: WakeListener;
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Task queue that only this worker polls. */
+  readonly ownQueue: string;
+  /** Aborts when the worker is told to stop: the SDK cancels activities only after the grace time. */
+  readonly stopping: AbortSignal;
+}
+
+/** Often enough for the server's time-out; the SDK sends only what that needs. */
+const HEARTBEAT_EVERY_MS = 500;
+
+/** The relay's effects. Thin: what they do stands in `src/relay` and `src/outbox`. */
+export function createRelayActivities(deps: RelayDeps) {
+  const { db, broker, config, logger } = deps;
+  /** Batches claimed here whose outcomes nobody has collected yet. */
+  const batches = new Map<string, Batch>();
+  const timings = timingsOf(config);
+
+  async function claim({ openTokens }: ClaimRequest): Promise<ClaimResult> {
+    // Left by an attempt whose result never reached the workflow; its rows are taken over below.
+    for (const token of batches.keys()) if (!openTokens.includes(token)) batches.delete(token);
+    if (deps.stopping.aborted) return { kind: 'idle', timings };
+    const away = await broker.ready();
+    if (away !== null) return { kind: 'away', reason: away, timings };
+
+    const token = await bumpFence(db);
+    const taken = await takeOver(db, token, openTokens);
+    if (taken > 0)
+      logger.warn(
+        { rows: taken, token },
+        'Took over rows of a claim that is gone; they are published again under the same ids',
+      );
+    const reclaimed = await reclaimLeases(db, config.relay.leaseMs, openTokens);
+    if (reclaimed > 0) logger.warn({ rows: reclaimed }, 'Freed rows whose lease was over');
+
+    const batch = new Batch(token, broker);
+    const signal = AbortSignal.any([deps.stopping, Context.current().cancellationSignal]);
+    try {
+      const why = await collect({ db, broker, wake: deps.wake, relay: config.relay }, batch, signal);
+      await Promise.race([
+        batch.settled(),
+        Context.current()
+          .sleep(config.relay.settleMs)
+          .catch(() => undefined),
+      ]);
+      if (batch.rows === 0)
+        return why === 'broker away'
+          ? { kind: 'away', reason: (await broker.ready()) ?? 'the broker was away', timings }
+          : { kind: 'idle', timings };
+      if (why === 'superseded' || deps.stopping.aborted) {
+        if (why === 'superseded')
+          logger.warn(
+            { token, rows: batch.rows },
+            'A newer claim has begun elsewhere: this one settles its rows and ends',
+          );
+        return { kind: 'ended', rows: batch.rows, settled: await releaseBatch(db, batch), lagMs: batch.lagMs, timings };
+      }
+    } catch (error) {
+      // The next attempt takes the rest over; what is acknowledged need not be published again.
+      if (batch.rows > 0) await releaseBatch(db, batch).catch(() => undefined);
+      throw error;
+    }
+    batches.set(token, batch);
+    return { kind: 'batch', token, queue: deps.ownQueue, rows: batch.rows, lagMs: batch.lagMs, timings };
+  }
+
+  async function publish(token: string): Promise<BatchOutcome> {
+    let batch = batches.get(token);
+    if (!batch) {
+      batch = new Batch(token, broker);
+      const { events, bytes } = await readClaimed(db, token);
+      if (events.length > 0) batch.add(events, bytes);
+    }
+    await batch.settled();
+    const outcome = batch.outcome();
+    batches.delete(token);
+    report(token, outcome);
+    return outcome;
+  }
+
+  function report(token: string, outcome: BatchOutcome): void {
+    const counts = { token, published: outcome.published, duplicates: outcome.duplicates };
+    const [first] = outcome.exceptions;
+    if (!first) return logger.debug(counts, 'Published');
+    const rows = outcome.exceptions.reduce((sum, { ids }) => sum + ids.length, 0);
+    logger.warn(
+      { ...counts, notPublished: rows, reason: first.reason },
+      'Not all events of this pass could be published',
+    );
+  }
+
+  async function mark(token: string, outcome: BatchOutcome): Promise<Settled> {
+    const settled = await writeOutcome(db, token, outcome, config.relay);
+    if (settled.lost > 0)
+      logger.warn({ token, rows: settled.lost }, 'Rows were taken over by another claim, which settles them');
+    return settled;
+  }
+
+  const activities = {
+    claim: heartbeating(claim),
+    publish: heartbeating(publish),
+    mark: heartbeating(mark),
+    reemit: heartbeating(({ ids }: ReemitRequest): Promise<ReemitResult> =>
+      reemit(db.pool, ids, { schema: db.schema }),
+    ),
+    reemitAll: heartbeating((filter: DeadLetterFilter): Promise<ReemitAllResult> =>
+      reemitAll(db.pool, filter, { schema: db.schema }),
+    ),
+  };
+
+  /** For a worker that stops: settles what it has claimed and nobody has collected. */
+  async function releaseAll(): Promise<void> {
+    for (const [token, batch] of batches) {
+      const settled = await releaseBatch(db, batch);
+      batches.delete(token);
+      logger.info({ token, ...settled }, 'Settled before stopping');
+    }
+  }
+
+  return { activities, releaseAll };
+}
+
+export type RelayActivities = ReturnType<typeof createRelayActivities>['activities'];
+
+/** Heartbeats while `run` is at work, so that a worker that is gone is noticed within the heartbeat time-out. */
+function heartbeating<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
+  return async (...args: Args): Promise<Result> => {
+    const context = Context.current();
+    const timer = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+    try {
+      return await run(...args);
+    } catch (error) {
+      throw asFailure(error);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}

@@ -1,0 +1,32 @@
+import type { ClaimedEvent } from '../event';
+
+/** What became of one publish. */
+export type Outcome =
+  /** Acknowledged; `duplicate` when the broker had the event id already, which is as good. */
+  | { readonly kind: 'published'; readonly duplicate: boolean }
+  /** The event or its stream could not be served now; others can. */
+  | { readonly kind: 'later'; readonly reason: string }
+  /** No answer in time, from a broker that is there: stored or not, nobody knows. Same id again. */
+  | { readonly kind: 'unanswered'; readonly reason: string }
+  /** The broker can never take it as it is. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The broker is away, for this event and for all others. */
+  | { readonly kind: 'away'; readonly reason: string };
+
+export type Settle = (event: ClaimedEvent, outcome: Outcome) => void;
+
+/** Where the relay publishes to. */
+export interface Broker {
+  /** What is known without asking; `ready` asks. */
+  readonly up: boolean;
+  /** `null` when events can be published now, else the reason in a sentence. Answers within two seconds. */
+  ready(): Promise<string | null>;
+  /**
+   * Publishes in the order given, and calls `settle` exactly once for each event, in any order, within the publish
+   * time-out. Never rejects. May be called again before it resolves: order is kept across calls.
+   */
+  publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void>;
+  /** Calls `listener` whenever the broker answers again after it was away. */
+  onBack(listener: () => void): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,78 @@
+import type { Config } from '../config';
+import type { ClaimedEvent } from '../event';
+import type { Broker, Outcome, Settle } from './broker';
+import { sortFailure } from './failures';
+import { headersOf } from './headers';
+import { NatsLink } from './link';
+import { subjectOf } from './subject';
+
+/**
+ * Core NATS: a flushed publish counts as published. The broker neither stores nor drops duplicates: who does not listen
+ * at the moment misses the event, and a publish that is repeated arrives twice.
+ */
+export class CoreBroker implements Broker {
+  private readonly link: NatsLink;
+
+  constructor(private readonly config: Config) {
+    this.link = new NatsLink(config.nats, () => Promise.resolve());
+  }
+
+  start(): Promise<void> {
+    return this.link.start();
+  }
+
+  get up(): boolean {
+    return this.link.up;
+  }
+
+  onBack(listener: () => void): void {
+    this.link.onUp(listener);
+  }
+
+  async ready(): Promise<string | null> {
+    if (!this.link.up) return this.link.reason;
+    return (await this.link.check()) ? null : this.link.reason;
+  }
+
+  close(): Promise<void> {
+    return this.link.close();
+  }
+
+  async publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void> {
+    const sent: ClaimedEvent[] = [];
+    for (const event of events) {
+      const refused = this.send(event);
+      if (refused) settle(event, refused);
+      else sent.push(event);
+    }
+    if (sent.length === 0) return;
+    const flushed = await this.link.flush();
+    const outcome: Outcome =
+      flushed && this.link.up ? { kind: 'published', duplicate: false } : { kind: 'away', reason: this.link.reason };
+    for (const event of sent) settle(event, outcome);
+  }
+
+  private send(event: ClaimedEvent): Outcome | undefined {
+    const connection = this.link.connection;
+    if (!connection || !this.link.up) return { kind: 'away', reason: this.link.reason };
+    const subject = subjectOf(this.config.nats.subjectPrefix, event);
+    if (subject === undefined) {
+      return {
+        kind: 'refused',
+        reason: 'its type or aggregate type is no subject token: [A-Za-z0-9_-]{1,128} is allowed',
+      };
+    }
+    try {
+      const headers = headersOf(event);
+      const limit = connection.info?.max_payload ?? Infinity;
+      const bytes = Buffer.byteLength(event.payload) + headers.toString().length;
+      if (bytes > limit)
+        return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${limit}` };
+      connection.publish(subject, event.payload, { headers });
+      return undefined;
+    } catch (error) {
+      const failure = sortFailure(error, subject);
+      return failure.kind === 'later' ? { kind: 'refused', reason: failure.reason } : failure;
+    }
+  }
+}

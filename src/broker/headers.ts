@@ -1,0 +1,54 @@
+import { headers as newHeaders, type MsgHdrs } from 'nats';
+import type { ClaimedEvent } from '../event';
+
+/** Printable ASCII but `%`: everything else would be cut, trimmed or refused on its way through a header line. */
+const PLAIN = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
+
+/** Percent-encoding of what a header line cannot carry as it is; most values stay as they are. */
+export function encodeHeaderValue(value: string): string {
+  if (PLAIN.test(value)) return value;
+  return value.replace(/^ | $|[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()));
+}
+
+/** The inverse of `encodeHeaderValue`. What is no valid encoding, such as a foreign publisher's `100%`, stays as it is. */
+export function decodeHeaderValue(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,128}$/;
+
+/**
+ * The headers of an event: beside its body they hold the whole record, so that it can be rebuilt from the stream.
+ *
+ * @throws Error when a foreign writer's header cannot be sent
+ */
+export function headersOf(event: ClaimedEvent): MsgHdrs {
+  const headers = newHeaders();
+  headers.append('Nats-Msg-Id', event.eventId);
+  headers.append('Outbox-Event-Type', event.eventType);
+  headers.append('Outbox-Aggregate-Type', event.aggregateType);
+  headers.append('Outbox-Aggregate-Id', encodeHeaderValue(event.aggregateId));
+  headers.append('Outbox-Version', `${event.version}`);
+  headers.append('Outbox-Occurred-At', event.occurredAt);
+  if (event.companyId !== null) headers.append('Outbox-Company-Id', event.companyId);
+  if (event.orgUnitId !== null) headers.append('Outbox-Org-Unit-Id', event.orgUnitId);
+  if (event.correlationId !== null) headers.append('Outbox-Correlation-Id', encodeHeaderValue(event.correlationId));
+  if (event.causationId !== null) headers.append('Outbox-Causation-Id', encodeHeaderValue(event.causationId));
+  if (event.headers !== null) appendForeign(headers, event.headers);
+  return headers;
+}
+
+function appendForeign(headers: MsgHdrs, given: unknown): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new Error('its headers are no JSON object');
+  for (const [name, value] of Object.entries(given)) {
+    if (!NAME.test(name) || /^(nats-|outbox-)/i.test(name))
+      throw new Error(`its header name ${JSON.stringify(name.slice(0, 60))} is not allowed`);
+    if (typeof value !== 'string') throw new Error(`its header ${name} is no text`);
+    headers.append(name, encodeHeaderValue(value));
+  }
+}

@@ -1,0 +1,23 @@
+import type { Config } from '../config';
+import type { Logger } from '../logger';
+import type { Broker } from './broker';
+import { CoreBroker } from './core';
+import { JetStreamBroker } from './jetstream';
+
+export type { Broker, Outcome, Settle } from './broker';
+
+/**
+ * The broker that the settings name, connected in the background: one that is late or away is not an error here.
+ *
+ * @throws Error when the broker refuses the credentials
+ */
+export async function openBroker(config: Config, logger: Logger): Promise<Broker> {
+  if (config.nats.mode === 'core') {
+    logger.warn(
+      'NATS_MODE=core: no stream, no redelivery, no dropping of duplicates; who does not listen misses the event.',
+    );
+  }
+  const broker = config.nats.mode === 'core' ? new CoreBroker(config) : new JetStreamBroker(config, logger);
+  await broker.start();
+  return broker;
+}

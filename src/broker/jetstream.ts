@@ -1,0 +1,220 @@
+import { jetstream, type Batch, type JetStreamClient } from '@nats-io/jetstream';
+import type { MsgHdrs } from 'nats';
+import type { Config } from '../config';
+import type { ClaimedEvent } from '../event';
+import type { Logger } from '../logger';
+import type { Broker, Outcome, Settle } from './broker';
+import { sortFailure } from './failures';
+import { headersOf } from './headers';
+import { NatsLink } from './link';
+import { subjectOf } from './subject';
+import { ensureTopology, type Topology } from './topology';
+
+/** Below this an atomic batch costs more round trips than it saves. */
+const MIN_ATOMIC = 32;
+/** The server's own limit for one atomic batch. */
+const MAX_ATOMIC = 1_000;
+/** Bodies from here on are measured with their headers against the broker's limits before they are sent. */
+const MEASURE_FROM = 8 * 1024;
+
+interface Message {
+  readonly event: ClaimedEvent;
+  readonly subject: string;
+  readonly headers: MsgHdrs;
+}
+
+/** Publishes to a JetStream stream under `Nats-Msg-Id` = event id, so that the broker drops what it already has. */
+export class JetStreamBroker implements Broker {
+  private readonly link: NatsLink;
+  private js: JetStreamClient | undefined;
+  private topology: Topology = { atomic: false, maxMessageSize: -1 };
+  /** Ends when everything before has reached the broker in order; single publishes need not wait for one another. */
+  private lane: Promise<void> = Promise.resolve();
+  private readonly inFlight = new Set<Flight>();
+
+  constructor(
+    private readonly config: Config,
+    logger: Logger,
+  ) {
+    this.link = new NatsLink(config.nats, async (connection) => {
+      this.topology = await ensureTopology(connection, config, logger);
+      this.js = jetstream(connection, { timeout: config.nats.publishTimeoutMs });
+    });
+    // Requests that were under way when the connection broke are not answered any more: no need to wait for them.
+    this.link.onDown((reason) => {
+      for (const flight of [...this.inFlight]) flight.settle({ kind: 'away', reason });
+    });
+  }
+
+  start(): Promise<void> {
+    return this.link.start();
+  }
+
+  get up(): boolean {
+    return this.link.up;
+  }
+
+  onBack(listener: () => void): void {
+    this.link.onUp(listener);
+  }
+
+  async ready(): Promise<string | null> {
+    if (!this.link.up) return this.link.reason;
+    return (await this.link.check()) ? null : this.link.reason;
+  }
+
+  async close(): Promise<void> {
+    await this.link.close();
+    for (const flight of [...this.inFlight])
+      flight.settle({ kind: 'away', reason: 'the worker closed the connection' });
+  }
+
+  publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void> {
+    const messages: Message[] = [];
+    for (const event of events) {
+      const message = this.prepare(event);
+      if ('kind' in message) settle(event, message);
+      else messages.push(message);
+    }
+    const settled: Promise<void>[] = [];
+    if (this.topology.atomic && messages.length >= MIN_ATOMIC) {
+      for (let from = 0; from < messages.length; from += MAX_ATOMIC) {
+        const part = messages.slice(from, from + MAX_ATOMIC);
+        // A batch is visible only when committed, and may fall back to single publishes: later ones wait for it.
+        this.lane = this.lane.then(() => this.publishAtomic(part, settle));
+        settled.push(this.lane);
+      }
+    } else {
+      const part = this.lane.then(() => this.publishSingly(messages, settle));
+      settled.push(part.then((sent) => sent.answered));
+      this.lane = part.then(() => undefined);
+    }
+    return Promise.all(settled).then(() => undefined);
+  }
+
+  /** The message, or why there will never be one. */
+  private prepare(event: ClaimedEvent): Message | Outcome {
+    const subject = subjectOf(this.config.nats.subjectPrefix, event);
+    if (subject === undefined) {
+      return {
+        kind: 'refused',
+        reason: 'its type or aggregate type is no subject token: [A-Za-z0-9_-]{1,128} is allowed',
+      };
+    }
+    try {
+      const headers = headersOf(event);
+      return this.tooLarge(event, headers) ?? { event, subject, headers };
+    } catch (error) {
+      return { kind: 'refused', reason: (error as Error).message };
+    }
+  }
+
+  /** Measured here because the server answers an oversized message by closing the connection, with all that is in flight (C10). */
+  private tooLarge(event: ClaimedEvent, headers: MsgHdrs): Outcome | undefined {
+    const serverLimit = this.link.connection?.info?.max_payload ?? Infinity;
+    const { maxMessageSize } = this.topology;
+    if (event.payload.length < MEASURE_FROM && maxMessageSize < 0) return undefined;
+    const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
+    if (bytes > serverLimit)
+      return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${serverLimit}` };
+    if (maxMessageSize >= 0 && bytes > maxMessageSize) {
+      return {
+        kind: 'refused',
+        reason: `it has ${bytes} bytes with its headers; the stream ${this.config.nats.stream} takes ${maxMessageSize}`,
+      };
+    }
+    return undefined;
+  }
+
+  /** One batch, all or nothing; when the broker refuses it, one message decides and the others are sent one by one. */
+  private async publishAtomic(messages: readonly Message[], settle: Settle): Promise<void> {
+    const js = this.js;
+    if (!js || !this.link.up) return settleAll(messages, settle, { kind: 'away', reason: this.link.reason });
+    const flight = this.takeOff((outcome) => settleAll(messages, settle, outcome));
+    try {
+      await sendBatch(js, messages, this.config.nats.publishTimeoutMs);
+      flight.settle({ kind: 'published', duplicate: false });
+    } catch (error) {
+      const failure = sortFailure(error, messages[0]?.subject ?? '');
+      if (flight.settled) return;
+      if (failure.kind === 'away' || (failure.kind === 'unanswered' && !(await this.link.check()))) {
+        flight.settle({ kind: 'away', reason: this.link.up ? failure.reason : this.link.reason });
+        return;
+      }
+      // A batch without an answer may be stored: published again under the same ids, that is found out.
+      if (flight.cancel()) await (await this.publishSingly(messages.map(withoutBatch), settle)).answered;
+    }
+  }
+
+  /** Sends all in order; `answered` resolves when each has its outcome. Resolves itself as soon as all are sent. */
+  private publishSingly(messages: readonly Message[], settle: Settle): Promise<{ answered: Promise<void> }> {
+    const answers = messages.map((message) => this.publishOne(message, settle));
+    return Promise.resolve({ answered: Promise.all(answers).then(() => undefined) });
+  }
+
+  private async publishOne({ event, subject, headers }: Message, settle: Settle): Promise<void> {
+    const js = this.js;
+    if (!js || !this.link.up) return settle(event, { kind: 'away', reason: this.link.reason });
+    const flight = this.takeOff((outcome) => settle(event, outcome));
+    try {
+      const ack = await js.publish(subject, event.payload, { headers, timeout: this.config.nats.publishTimeoutMs });
+      flight.settle({ kind: 'published', duplicate: ack.duplicate });
+    } catch (error) {
+      const failure = sortFailure(error, subject);
+      const away = failure.kind === 'unanswered' && !(await this.link.check());
+      flight.settle(away ? { kind: 'away', reason: this.link.reason } : failure);
+    }
+  }
+
+  private takeOff(land: (outcome: Outcome) => void): Flight {
+    const flight = new Flight(land, () => this.inFlight.delete(flight));
+    this.inFlight.add(flight);
+    return flight;
+  }
+}
+
+/** Something sent whose outcome is open. Settled once: by the answer, or by the loss of the connection. */
+class Flight {
+  settled = false;
+  constructor(
+    private readonly land: (outcome: Outcome) => void,
+    private readonly leave: () => void,
+  ) {}
+
+  settle(outcome: Outcome): void {
+    if (this.cancel()) this.land(outcome);
+  }
+
+  /** @returns false when it was settled before */
+  cancel(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
+    this.leave();
+    return true;
+  }
+}
+
+async function sendBatch(js: JetStreamClient, messages: readonly Message[], timeout: number): Promise<void> {
+  let batch: Batch | undefined;
+  for (const [index, { event, subject, headers }] of messages.entries()) {
+    // The client's `msgID` option is ignored for all but the first message: the ids stand in the headers already.
+    if (!batch) batch = await js.startBatch(subject, event.payload, { headers, timeout });
+    else if (index < messages.length - 1) batch.add(subject, event.payload, { headers });
+    else await batch.commit(subject, event.payload, { headers, timeout });
+  }
+}
+
+/** The client wrote the batch's headers into ours; a single publish must not carry them. */
+function withoutBatch(message: Message): Message {
+  return { ...message, headers: headersOf(message.event) };
+}
+
+function settleAll(messages: readonly Message[], settle: Settle, outcome: Outcome): void {
+  for (const { event } of messages) settle(event, outcome);
+}
+
+function headerBytes(headers: MsgHdrs): number {
+  let bytes = 'NATS/1.0\r\n\r\n'.length;
+  for (const [name, values] of headers) for (const value of values) bytes += name.length + value.length + 4;
+  return bytes;
+}

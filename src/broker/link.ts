@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from 'nats';
+import type { Config } from '../config';
+import { maskUrl } from '../mask';
+
+/** A broker that does not answer a ping for so long is away: publishing to it would only collect time-outs. */
+const PING_TIMEOUT_MS = 2_000;
+/** How often a broker that is away is looked at: it must be noticed within seconds of its answer. */
+const LOOK_EVERY_MS = 500;
+
+/**
+ * The connection to NATS, made and kept in the background: a broker that is late or goes away never ends the process.
+ * `up` means that it answered; a connection that is open to a frozen server is not up.
+ */
+export class NatsLink {
+  up = false;
+  /** Why it is not up, in a sentence. */
+  reason: string;
+  connection: NatsConnection | undefined;
+
+  private readonly upListeners: (() => void)[] = [];
+  private readonly downListeners: ((reason: string) => void)[] = [];
+  private closed = false;
+  private checking: Promise<boolean> | undefined;
+  private looking = false;
+  private readonly server: string;
+
+  constructor(
+    private readonly nats: Config['nats'],
+    /** Runs after each connection is made, before the link is up; a throw keeps it down and is tried again. */
+    private readonly prepare: (connection: NatsConnection) => Promise<void>,
+  ) {
+    this.server = maskUrl(nats.url);
+    this.reason = `not connected to NATS at ${this.server} yet`;
+  }
+
+  onUp(listener: () => void): void {
+    this.upListeners.push(listener);
+  }
+
+  onDown(listener: (reason: string) => void): void {
+    this.downListeners.push(listener);
+  }
+
+  /** Resolves after the first try, successful or not. @throws only what no waiting will mend, such as wrong credentials */
+  async start(): Promise<void> {
+    const options = this.connectOptions();
+    try {
+      await this.open(options);
+    } catch (error) {
+      if (isHopeless(error))
+        throw new Error(`NATS at ${this.server} refused the credentials: check NATS_URL and NATS_CREDS`, {
+          cause: error,
+        });
+      this.reason = `NATS at ${this.server} cannot be reached (${(error as Error).message})`;
+      void this.keepOpening(options);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.up = false;
+    await this.connection?.close().catch(() => undefined);
+  }
+
+  /** Pings, once for all that ask at the same moment; marks the link down when there is no answer. */
+  check(): Promise<boolean> {
+    this.checking ??= this.flush().finally(() => (this.checking = undefined));
+    return this.checking;
+  }
+
+  /** Pings behind all that was sent before this call: `true` means that the broker has received it. */
+  async flush(): Promise<boolean> {
+    const connection = this.connection;
+    if (!connection || connection.isClosed()) return false;
+    const timeout = new AbortController();
+    try {
+      const answered = await Promise.race([
+        connection.rtt().then(() => true),
+        sleep(PING_TIMEOUT_MS, false, { signal: timeout.signal }),
+      ]);
+      if (!answered) this.goDown(`NATS at ${this.server} does not answer`);
+      return answered;
+    } catch {
+      return false;
+    } finally {
+      timeout.abort();
+    }
+  }
+
+  private connectOptions(): NodeConnectionOptions {
+    const { nats } = this;
+    const tls =
+      nats.tlsCaFile || nats.tlsCertFile
+        ? {
+            ...(nats.tlsCaFile && { caFile: nats.tlsCaFile }),
+            ...(nats.tlsCertFile && { certFile: nats.tlsCertFile }),
+            ...(nats.tlsKeyFile && { keyFile: nats.tlsKeyFile }),
+          }
+        : undefined;
+    return {
+      ...serversAndUser(nats.url),
+      name: 'temporal-outbox',
+      // The default gives up after ten tries, and with it every worker of a broker that was away for a minute.
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+      reconnectJitter: 100,
+      timeout: 5_000,
+      pingInterval: 5_000,
+      maxPingOut: 2,
+      ...(tls && { tls }),
+      ...(nats.credentialsFile && { authenticator: credsAuthenticator(readFileSync(nats.credentialsFile)) }),
+    };
+  }
+
+  private async keepOpening(options: NodeConnectionOptions): Promise<void> {
+    while (!this.closed && !this.up) {
+      await sleep(LOOK_EVERY_MS, undefined, { ref: false });
+      try {
+        await this.open(options);
+      } catch (error) {
+        this.reason = `NATS at ${this.server} cannot be used (${(error as Error).message})`;
+      }
+    }
+  }
+
+  private async open(options: NodeConnectionOptions): Promise<void> {
+    const connection = await connect(options);
+    if (this.closed) return connection.close();
+    try {
+      await this.prepare(connection);
+    } catch (error) {
+      await connection.close().catch(() => undefined);
+      throw error;
+    }
+    this.connection = connection;
+    void this.watch(connection);
+    this.goUp();
+  }
+
+  private async watch(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection')
+        this.goDown(`the connection to NATS at ${this.server} was lost`);
+      if (status.type === 'reconnect') void this.look();
+    }
+    if (!this.closed) this.goDown(`the connection to NATS at ${this.server} was closed`);
+  }
+
+  private goUp(): void {
+    if (this.up || this.closed) return;
+    this.up = true;
+    for (const listener of this.upListeners) listener();
+  }
+
+  private goDown(reason: string): void {
+    if (this.up) {
+      this.up = false;
+      this.reason = reason;
+      for (const listener of this.downListeners) listener(reason);
+    }
+    void this.look();
+  }
+
+  /** Looks until the broker answers. */
+  private async look(): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    try {
+      while (!this.closed && !this.up) {
+        if (await this.check()) this.goUp();
+        else await sleep(LOOK_EVERY_MS, undefined, { ref: false });
+      }
+    } finally {
+      this.looking = false;
+    }
+  }
+}
+
+/** User and password belong in options: the client takes a server list without them. */
+function serversAndUser(url: string): Pick<NodeConnectionOptions, 'servers' | 'user' | 'pass' | 'token'> {
+  const servers: string[] = [];
+  let login: Pick<NodeConnectionOptions, 'user' | 'pass' | 'token'> = {};
+  for (const part of url
+    .split(',')
+    .map((text) => text.trim())
+    .filter(Boolean)) {
+    const parsed = new URL(part.includes('://') ? part : `nats://${part}`);
+    if (parsed.username && parsed.password) {
+      login = { user: decodeURIComponent(parsed.username), pass: decodeURIComponent(parsed.password) };
+    } else if (parsed.username) {
+      login = { token: decodeURIComponent(parsed.username) };
+    }
+    parsed.username = parsed.password = '';
+    servers.push(parsed.toString());
+  }
+  return { servers, ...login };
+}
+
+function isHopeless(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (error.name === 'AuthorizationError' || (error.cause instanceof Error && error.cause.name === 'AuthorizationError'))
+  );
+}

@@ -1,0 +1,92 @@
+import type { Broker } from '../broker/broker';
+import type { Config } from '../config';
+import { claimDue, claimProbe } from '../outbox/claim';
+import { nextDue } from '../outbox/due';
+import type { Database } from '../postgres/database';
+import type { WakeListener } from '../postgres/wake';
+import type { Batch } from './batch';
+
+/**
+ * Rows of one claim statement. JetStream takes at most 1,000 messages in an atomic batch, and while the broker works on
+ * one portion PostgreSQL already claims the next.
+ */
+const PORTION = 1_000;
+/** When the row due first is locked by somebody else, looking again at once would spin. */
+const LOCKED_ROW_WAIT_MS = 100;
+
+export interface CollectDeps {
+  readonly db: Database;
+  readonly broker: Broker;
+  readonly wake: WakeListener;
+  readonly relay: Config['relay'];
+}
+
+/** Why collecting ended. */
+export type Collected = 'slice over' | 'nothing due' | 'interrupted' | 'broker away' | 'superseded';
+
+/**
+ * Collects rows into `batch` until the slice is over: waits for the first that is due (at most `longPollMs`), then goes
+ * on claiming as wake-ups arrive, for `sliceMs` or until the batch is full. Each row is being published by the time the
+ * next is claimed.
+ *
+ * @param signal ends collecting; what was claimed stays in the batch
+ */
+export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSignal): Promise<Collected> {
+  const { db, broker, wake, relay } = deps;
+  let end = performance.now() + relay.longPollMs;
+  let probed = -Infinity;
+  const left = () => end - performance.now();
+
+  for (;;) {
+    if (signal.aborted) return 'interrupted';
+    if (!broker.up || batch.away) return 'broker away';
+    const seen = wake.count;
+    const claimed = await claimDue(db, batch.token, {
+      rows: Math.min(PORTION, relay.batchSize - batch.rows),
+      bytes: relay.batchBytes - batch.bytes,
+    });
+    if (!claimed.held) return 'superseded';
+    if (claimed.events.length > 0) {
+      if (batch.rows === 0) {
+        end = performance.now() + relay.sliceMs;
+        batch.lagMs = claimed.lagMs;
+      }
+      batch.add(claimed.events, claimed.bytes);
+      if (batch.rows >= relay.batchSize || batch.bytes >= relay.batchBytes) return 'slice over';
+      if (claimed.more) {
+        // Fewer than a portion with more due means that the next does not fit into the bytes left.
+        if (claimed.events.length < PORTION) return 'slice over';
+        if (left() > 0) continue;
+        return 'slice over';
+      }
+      if (left() <= 0) return 'slice over';
+      await wake.wait(seen, left(), signal);
+      if (left() <= 0) return 'slice over';
+      continue;
+    }
+    // Nothing is due.
+    const rested = await rest(seen);
+    if (rested !== 'look again') return rested;
+  }
+
+  /** Sleeps until something is due, or may be. */
+  async function rest(seen: number): Promise<Collected | 'look again'> {
+    for (;;) {
+      const due = await nextDue(db);
+      if (due.deferred && batch.rows === 0 && performance.now() - probed >= relay.probeMs) {
+        probed = performance.now();
+        const probe = await claimProbe(db, batch.token);
+        if (!probe.held) return 'superseded';
+        batch.add(probe.events, probe.bytes);
+        // What a probe tells is wanted at once: others may be freed by it.
+        if (probe.events.length > 0) return 'slice over';
+      }
+      const untilDue = due.inMs === 0 ? LOCKED_ROW_WAIT_MS : (due.inMs ?? Infinity);
+      const poll = wake.proven ? relay.pollMs : relay.unprovenPollMs;
+      const sleep = Math.min(left(), poll, untilDue);
+      await wake.wait(seen, sleep, signal);
+      if (left() <= 0) return batch.rows > 0 ? 'slice over' : 'nothing due';
+      if (signal.aborted || !broker.up || wake.count !== seen || untilDue <= sleep) return 'look again';
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * What passes through Temporal between the relay's activities: tokens, counts, ids of rows that were not published,
+ * and reasons. Never a body: histories stay small and hold nothing personal.
+ */
+
+/** Timings that the workflow needs; each claim brings those of its worker, so that a changed setting takes effect. */
+export interface RelayTimings {
+  readonly longPollMs: number;
+  readonly sliceMs: number;
+  readonly settleMs: number;
+  readonly publishTimeoutMs: number;
+  readonly heartbeatTimeoutMs: number;
+  readonly activityRetryMs: number;
+  readonly ownQueueTimeoutMs: number;
+  readonly backoffFirstMs: number;
+  readonly backoffMaxMs: number;
+  readonly rollOverEvents: number;
+}
+
+export interface ClaimRequest {
+  /** Tokens whose rows are still being settled: not to be taken over. */
+  readonly openTokens: readonly string[];
+}
+
+export type ClaimResult = { readonly timings: RelayTimings } & (
+  | { readonly kind: 'idle' }
+  /** This worker has no live broker connection; another may. */
+  | { readonly kind: 'away'; readonly reason: string }
+  /** Rows claimed and on their way; `queue` is the claiming worker's own task queue. */
+  | {
+      readonly kind: 'batch';
+      readonly token: string;
+      readonly queue: string;
+      readonly rows: number;
+      readonly lagMs: number;
+    }
+  /** The claim was ended (worker stopping, or a newer claim elsewhere) and has settled its rows itself. */
+  | { readonly kind: 'ended'; readonly rows: number; readonly settled: Settled; readonly lagMs: number }
+);
+
+/** Rows of a batch that are not simply done. */
+export interface Exception {
+  readonly write: 'defer' | 'bury' | 'return' | 'put back';
+  readonly reason: string;
+  readonly ids: readonly string[];
+}
+
+export interface BatchOutcome {
+  readonly published: number;
+  readonly duplicates: number;
+  readonly exceptions: readonly Exception[];
+  /** Reasons of earlier deferrals that no longer hold, since a row with that reason has just gone out. */
+  readonly recovered: readonly string[];
+  /** Why the broker is away, when it is. */
+  readonly away: string | null;
+}
+
+/** Rows written, by kind. */
+export interface Settled {
+  readonly done: number;
+  readonly deferred: number;
+  readonly dead: number;
+  readonly returned: number;
+  /** Taken over meanwhile by another claim, which settles them. */
+  readonly lost: number;
+}
+
+export const NOTHING_SETTLED: Settled = { done: 0, deferred: 0, dead: 0, returned: 0, lost: 0 };

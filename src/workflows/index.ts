@@ -1,0 +1,1 @@
+export { relay } from './relay';

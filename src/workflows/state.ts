@@ -1,0 +1,121 @@
+import type { BatchOutcome, RelayTimings, Settled } from '../relay/outcome';
+import type { DeadLetterFilter, RelayState, RelayStatus, RelayTotals } from './messages';
+
+/** A re-emit that arrived by signal and has not been carried out. */
+export type ReemitOrder = { readonly ids: readonly string[] } | { readonly all: DeadLetterFilter };
+
+/** What the relay is started with; after a continue-as-new, also what it had been doing. */
+export interface RelayInput {
+  readonly timings: RelayTimings;
+  readonly carried?: {
+    readonly paused: boolean;
+    readonly totals: RelayTotals;
+    readonly lagMs: number;
+    readonly lastError: RelayStatus['lastError'];
+    readonly lastPassAt: string | null;
+    readonly failedProbes: number;
+    readonly orders: readonly ReemitOrder[];
+  };
+}
+
+const NOTHING: RelayTotals = {
+  claimed: 0,
+  published: 0,
+  duplicates: 0,
+  deferred: 0,
+  dead: 0,
+  returned: 0,
+  passes: 0,
+  continuedAsNew: 0,
+};
+
+/** The relay's memory: all that its status shows, and all that survives a continue-as-new. */
+export class RelayMemory {
+  timings: RelayTimings;
+  paused: boolean;
+  totals: RelayTotals;
+  lagMs: number;
+  lastError: RelayStatus['lastError'];
+  lastPassAt: string | null;
+  /** Times in a row that no worker had a broker; the position on the shared schedule. */
+  failedProbes: number;
+  orders: ReemitOrder[];
+  worker: string | null = null;
+  /** Rows of each token that is claimed and not settled. */
+  readonly open = new Map<string, number>();
+  claiming = false;
+  rollingOver = false;
+
+  constructor(input: RelayInput) {
+    const { carried } = input;
+    this.timings = input.timings;
+    this.paused = carried?.paused ?? false;
+    this.totals = carried?.totals ?? NOTHING;
+    this.lagMs = carried?.lagMs ?? 0;
+    this.lastError = carried?.lastError ?? null;
+    this.lastPassAt = carried?.lastPassAt ?? null;
+    this.failedProbes = carried?.failedProbes ?? 0;
+    this.orders = [...(carried?.orders ?? [])];
+  }
+
+  carry(): RelayInput {
+    const { timings, paused, lagMs, lastError, lastPassAt, failedProbes, orders } = this;
+    const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
+    return { timings, carried: { paused, totals, lagMs, lastError, lastPassAt, failedProbes, orders } };
+  }
+
+  passed(rows: number, lagMs: number, now: Date): void {
+    this.lagMs = lagMs;
+    this.lastPassAt = now.toISOString();
+    this.add({ claimed: rows, passes: 1 });
+  }
+
+  settled(settled: Settled, duplicates: number): void {
+    this.add({
+      published: settled.done,
+      duplicates,
+      deferred: settled.deferred,
+      dead: settled.dead,
+      returned: settled.returned,
+    });
+  }
+
+  failed(outcome: BatchOutcome, now: Date): void {
+    const [first] = outcome.exceptions;
+    if (first) this.error(first.reason, now);
+  }
+
+  error(message: string, now: Date): void {
+    this.lastError = { message: message.slice(0, 300), at: now.toISOString() };
+  }
+
+  get quiet(): boolean {
+    return !this.claiming && this.open.size === 0;
+  }
+
+  get state(): RelayState {
+    if (this.rollingOver) return 'continuing as new';
+    if (this.paused) return this.quiet ? 'paused' : 'pausing';
+    if (this.failedProbes > 0) return 'waiting for the broker';
+    return this.totals.passes === 0 && !this.claiming ? 'starting' : 'running';
+  }
+
+  status(): RelayStatus {
+    const { state, lagMs, totals, lastError, lastPassAt, worker } = this;
+    return {
+      state,
+      lagMs,
+      inFlight: [...this.open.values()].reduce((sum, rows) => sum + rows, 0),
+      totals,
+      lastError,
+      lastPassAt,
+      worker,
+    };
+  }
+
+  private add(more: Partial<RelayTotals>): void {
+    const totals: Record<string, number> = { ...this.totals };
+    for (const [name, count] of Object.entries(more)) totals[name] = (totals[name] ?? 0) + count;
+    this.totals = totals as unknown as RelayTotals;
+  }
+}

@@ -1,0 +1,57 @@
+import { proxyActivities, type ActivityOptions } from '@temporalio/workflow';
+import type { RelayActivities } from '../activities/relay';
+import type { RelayTimings } from '../relay/outcome';
+
+/** Beyond what a step should need: a start-to-close time-out is the last resort, heartbeats find a lost worker sooner. */
+const SLACK_MS = 30_000;
+
+/** The relay's activities with their options, in one place. Retried for ever: an outage ends, and rows must not be dropped. */
+export function stepsOf(timings: RelayTimings) {
+  const patient: ActivityOptions = {
+    heartbeatTimeout: timings.heartbeatTimeoutMs,
+    // Two seconds at most: whatever was away is noticed soon after it is back.
+    retry: {
+      initialInterval: timings.activityRetryMs,
+      backoffCoefficient: 2,
+      maximumInterval: Math.max(2_000, timings.activityRetryMs),
+    },
+  };
+  const publishing = timings.settleMs + 2 * timings.publishTimeoutMs + SLACK_MS;
+  return {
+    claim: proxyActivities<RelayActivities>({
+      ...patient,
+      startToCloseTimeout: timings.longPollMs + timings.sliceMs + publishing,
+      summary: 'collects due events and publishes them as they come',
+    }).claim,
+    /** On the claiming worker's own queue; fails fast when that worker is gone. */
+    collectOutcomes: (queue: string) =>
+      proxyActivities<RelayActivities>({
+        taskQueue: queue,
+        scheduleToStartTimeout: timings.ownQueueTimeoutMs,
+        startToCloseTimeout: publishing,
+        heartbeatTimeout: timings.heartbeatTimeoutMs,
+        retry: { maximumAttempts: 1 },
+        summary: 'collects the outcomes',
+      }).publish,
+    publishAgain: proxyActivities<RelayActivities>({
+      ...patient,
+      startToCloseTimeout: publishing,
+      summary: 'the claiming worker is gone: publishes its rows under the same ids',
+    }).publish,
+    mark: proxyActivities<RelayActivities>({
+      ...patient,
+      startToCloseTimeout: 2 * SLACK_MS,
+      summary: 'writes the outcomes',
+    }).mark,
+    reemit: proxyActivities<RelayActivities>({
+      ...patient,
+      startToCloseTimeout: 2 * SLACK_MS,
+      summary: 'revives dead letters',
+    }).reemit,
+    reemitAll: proxyActivities<RelayActivities>({
+      ...patient,
+      startToCloseTimeout: 3_600_000,
+      summary: 'revives dead letters',
+    }).reemitAll,
+  };
+}
