@@ -1,11 +1,12 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { ServerError } from './serverError';
 
 /** Where fetched binaries are kept: the user's cache, shared by all checkouts, or this directory where there is none. */
 export function cacheDirectory(): string {
-  const candidates = [join(userCache(), 'temporal-outbox'), resolve('.outbox', 'bin')];
+  const cache = userCache();
+  const candidates = [...(cache ? [join(cache, 'temporal-outbox')] : []), resolve('.outbox', 'bin')];
   for (const directory of candidates) {
     try {
       mkdirSync(directory, { recursive: true });
@@ -20,8 +21,10 @@ export function cacheDirectory(): string {
   );
 }
 
-function userCache(): string {
+function userCache(): string | undefined {
   // The specification says to ignore a relative XDG_CACHE_HOME.
   const given = process.env.XDG_CACHE_HOME;
-  return given?.startsWith('/') ? given : join(homedir(), '.cache');
+  if (given && isAbsolute(given)) return given;
+  const home = homedir();
+  return isAbsolute(home) ? join(home, '.cache') : undefined;
 }

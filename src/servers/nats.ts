@@ -2,12 +2,10 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { connect } from 'nats';
-import { fetchTool } from './fetchTool';
-import { findOnPath } from './onPath';
+import { findNats } from './findBinaries';
 import { requireFree } from './ports';
 import { givenServer, silent, type Log, type Server } from './server';
 import { onFreePort, StartedServer } from './startedServer';
-import { natsServer } from './tools';
 
 export interface NatsOptions {
   /** Streams go to `nats/` below it, the log to `logs/`. */
@@ -61,12 +59,6 @@ export async function startNats(options: NatsOptions): Promise<Server> {
     log(`NATS is ready on port ${port}`);
     return server;
   });
-}
-
-/** 2.12 brought the atomic batches that the relay publishes with. */
-export async function findNats(log: Log): Promise<string> {
-  const found = await findOnPath('nats-server', ({ major, minor }) => major > 2 || (major === 2 && minor >= 12));
-  return found?.file ?? fetchTool(natsServer, log);
 }
 
 async function jetStreamAnswers(url: string): Promise<void> {

@@ -1,12 +1,11 @@
 import { resolve } from 'node:path';
 import { lockDirectory } from './directoryLock';
-import { findNats, startNats } from './nats';
+import { startNats } from './nats';
 import type { Ports } from './ports';
 import { startPostgres } from './postgres';
-import { findPostgres } from './postgresBinaries';
 import { silent, type Log, type Server } from './server';
 import { ServerError } from './serverError';
-import { findTemporal, startTemporal, type TemporalServer } from './temporal';
+import { startTemporal, type TemporalServer } from './temporal';
 
 export interface ServersOptions {
   /** Holds all data, logs and pid files; one run at a time may use it. */
@@ -55,21 +54,10 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
   if (reasons.length > 0) {
     await stop();
-    throw reasons.find((reason) => !(reason instanceof ServerError)) ?? combined(reasons);
+    throw ServerError.combining(reasons);
   }
   const [postgres, nats, temporal] = await Promise.all(starting);
   return { postgres, nats, temporal, stop };
-}
-
-/** Makes sure that all three binaries are on this machine, without starting anything. */
-export async function fetchServers(log: Log = silent): Promise<void> {
-  const outcomes = await Promise.allSettled([findPostgres(), findNats(log), findTemporal(log)]);
-  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
-  if (reasons.length > 0) throw combined(reasons);
-}
-
-function combined(reasons: Error[]): ServerError {
-  return new ServerError(reasons.map((reason) => reason.message).join('\n'), { cause: reasons[0] });
 }
 
 /** `exactOptionalPropertyTypes`: an absent option is left out, not passed as undefined. */

@@ -1,12 +1,10 @@
 import { Connection } from '@temporalio/client';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fetchTool } from './fetchTool';
-import { findOnPath } from './onPath';
+import { findTemporal } from './findBinaries';
 import { freePort, requireFree } from './ports';
 import { givenServer, silent, type Log, type Server } from './server';
 import { onFreePort, StartedServer } from './startedServer';
-import { temporalCli } from './tools';
 
 export interface TemporalOptions {
   /** History goes to `temporal/` below it, the log to `logs/`. */
@@ -81,11 +79,6 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     log(`Temporal is ready on port ${port}${uiUrl ? `, its UI on ${uiUrl}` : ''}`);
     return Object.assign(server, { uiUrl });
   });
-}
-
-export async function findTemporal(log: Log): Promise<string> {
-  const found = await findOnPath('temporal', ({ major }) => major >= 1);
-  return found?.file ?? fetchTool(temporalCli, log);
 }
 
 /** The namespace appears before its search attributes do, and a workflow that sets them at once would be refused. */
