@@ -1,18 +1,48 @@
 import pino, { type Logger } from 'pino';
 import pretty from 'pino-pretty';
+import type { Config } from './config';
 
 export type { Logger } from 'pino';
 
 /**
- * Logs to standard error, so that a command's results on standard output stay clean: JSON for programs, and lines to
- * read on a terminal.
+ * The log, on stderr so that a verb's result on stdout can be piped. Written synchronously: the last line before a
+ * process ends is the one that is wanted.
+ *
+ * @param forEyes readable lines instead of for a collector; default: when stderr is a terminal
  */
-export function createLogger(level: string, forPeople = process.stderr.isTTY): Logger {
-  if (forPeople) {
-    return pino(
-      { level },
-      pretty({ destination: 2, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', sync: true }),
-    );
-  }
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2));
+export function createLogger(level: Config['logLevel'], forEyes = process.stderr.isTTY): Logger {
+  const destination = forEyes
+    ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
+    : pino.destination({ dest: 2, sync: true });
+  return pino(
+    {
+      level,
+      // Collectors agree on names such as "info" and on ISO time; pino's numbers are its own.
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: errorFields, error: errorFields },
+    },
+    destination,
+  );
+}
+
+/** How far a chain of causes is followed: enough for driver below library below us, and no loop can hold it up. */
+const MAX_CAUSES = 5;
+
+/**
+ * Named fields only. A `pg` error also carries the values that it complains about (`detail`, `where`), which are
+ * somebody's data.
+ */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const causes: string[] = [];
+  for (let at = error.cause; at instanceof Error && causes.length < MAX_CAUSES; at = at.cause) causes.push(at.message);
+  const { code } = error as { code?: unknown };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code !== undefined && { code }),
+    ...(causes.length > 0 && { causes }),
+    stack: error.stack,
+  };
 }

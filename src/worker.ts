@@ -23,6 +23,8 @@ export interface RunWorkerOptions {
   readonly signal?: AbortSignal;
   /** Called when the worker polls, and never before. */
   readonly onReady?: () => void;
+  /** The bundled workflows. Default: what the build made, else they are bundled now. */
+  readonly workflowBundle?: { readonly codePath: string };
 }
 
 /**
@@ -62,7 +64,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     while (!stopping.aborted) {
       const temporal = await connectTemporal(logger, stopping);
       try {
-        await poll({ config, db, broker, wake, temporal, logger, stopping, onReady: options.onReady });
+        await poll({ config, db, broker, wake, temporal, logger, stopping, options });
       } catch (error) {
         if (!isTransport(error)) throw error;
         logger.warn(`Temporal at ${temporal.address} was lost (${(error as Error).message}); connecting again`);
@@ -87,7 +89,7 @@ interface Polling {
   readonly temporal: TemporalConnection;
   readonly logger: Logger;
   readonly stopping: AbortSignal;
-  readonly onReady: (() => void) | undefined;
+  readonly options: RunWorkerOptions;
 }
 
 /** Polls until told to stop. */
@@ -108,7 +110,7 @@ async function poll(deps: Polling): Promise<void> {
     namespace,
     taskQueue: config.taskQueue,
     activities: relay.activities,
-    ...workflowSource(),
+    ...workflowSource(deps.options),
     ...grace,
     stickyQueueScheduleToStartTimeout: config.worker.stickyTimeoutMs,
     // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
@@ -139,7 +141,7 @@ async function poll(deps: Polling): Promise<void> {
   if (stopping.aborted) stop();
   else {
     logger.info({ taskQueue: config.taskQueue, relay: config.relayWorkflowId }, 'The worker is ready');
-    deps.onReady?.();
+    deps.options.onReady?.();
   }
   try {
     await running;
@@ -152,7 +154,8 @@ async function poll(deps: Polling): Promise<void> {
 }
 
 /** The bundle that the build made; without it (tests, development) the workflows are bundled now. */
-function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+function workflowSource(options: RunWorkerOptions): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  if (options.workflowBundle) return { workflowBundle: options.workflowBundle };
   const bundle = join(__dirname, 'workflow-bundle.js');
   return existsSync(bundle)
     ? { workflowBundle: { codePath: bundle } }
@@ -177,6 +180,8 @@ function isTransport(error: unknown): boolean {
 export function installRuntime(logger: Logger): void {
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      // Each worker's own queue carries activities only, which is meant.
+      if (message.startsWith('No workflows registered')) return;
       const fields = { ...meta, sdk: true };
       if (level === 'ERROR') logger.error(fields, message);
       else logger.warn(fields, message);

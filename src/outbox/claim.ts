@@ -5,8 +5,8 @@ import type { Database } from '../postgres/database';
 export interface Claimed {
   /** False when a newer claim has bumped the fence: this one is over and took nothing. */
   readonly held: boolean;
-  /** True when more rows were due than fitted into the limits. */
-  readonly more: boolean;
+  /** More rows were due than fitted into the bytes. */
+  readonly overflow: boolean;
   readonly bytes: number;
   /** Age of the oldest row taken, by the database's clock. */
   readonly lagMs: number;
@@ -117,7 +117,7 @@ function toClaimed(rows: ClaimRow[], probe: boolean): Claimed {
   const taken = rows.filter((row) => row.id !== null);
   return {
     held: rows[0]?.held ?? true,
-    more: (rows[0]?.due ?? 0) > taken.length,
+    overflow: (rows[0]?.due ?? 0) > taken.length,
     bytes: taken.reduce((sum, row) => sum + row.payloadBytes, 0),
     lagMs: Math.max(0, taken[0]?.ageMs ?? 0),
     events: taken.map((row) => ({ ...row, probe })),

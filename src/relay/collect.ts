@@ -41,10 +41,8 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
     if (signal.aborted) return 'interrupted';
     if (!broker.up || batch.away) return 'broker away';
     const seen = wake.count;
-    const claimed = await claimDue(db, batch.token, {
-      rows: Math.min(PORTION, relay.batchSize - batch.rows),
-      bytes: relay.batchBytes - batch.bytes,
-    });
+    const portion = Math.min(PORTION, relay.batchSize - batch.rows);
+    const claimed = await claimDue(db, batch.token, { rows: portion, bytes: relay.batchBytes - batch.bytes });
     if (!claimed.held) return 'superseded';
     if (claimed.events.length > 0) {
       if (batch.rows === 0) {
@@ -52,14 +50,9 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
         batch.lagMs = claimed.lagMs;
       }
       batch.add(claimed.events, claimed.bytes);
-      if (batch.rows >= relay.batchSize || batch.bytes >= relay.batchBytes) return 'slice over';
-      if (claimed.more) {
-        // Fewer than a portion with more due means that the next does not fit into the bytes left.
-        if (claimed.events.length < PORTION) return 'slice over';
-        if (left() > 0) continue;
-        return 'slice over';
-      }
-      if (left() <= 0) return 'slice over';
+      if (batch.rows >= relay.batchSize || claimed.overflow || left() <= 0) return 'slice over';
+      // A full portion: more may be due already.
+      if (claimed.events.length === portion) continue;
       await wake.wait(seen, left(), signal);
       if (left() <= 0) return 'slice over';
       continue;

@@ -1,0 +1,78 @@
+import Table from 'cli-table3';
+import colors from 'picocolors';
+
+/** A result, on stdout. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A result for programs: one JSON value, on one line, so that `--watch` gives a line for each look. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value));
+}
+
+/** A word to the person at the terminal, on stderr: never part of a result. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** stderr has its own answer to whether it is a terminal. */
+const onStderr = colors.createColors(
+  process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb',
+);
+
+export function warn(text: string): void {
+  note(`${onStderr.yellow('warning:')} ${text}`);
+}
+
+export function fail(text: string): void {
+  note(`${onStderr.red('error:')} ${text}`);
+}
+
+/** Text that others wrote, fit for a terminal: control characters could move the cursor or recolour the screen. */
+export function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
+/** Rows under headings, without frames, so that it can be read and cut by column alike. */
+export function table(headings: string[], rows: string[][]): string {
+  const bare = new Table({
+    head: headings.map((heading) => colors.bold(heading)),
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
+    chars: Object.fromEntries(
+      ['top', 'bottom', 'left', 'right', 'mid']
+        .flatMap((side) => [side, `${side}-mid`])
+        .concat('top-left', 'top-right', 'bottom-left', 'bottom-right', 'mid-mid', 'middle')
+        .map((part) => [part, '']),
+    ),
+  });
+  bare.push(...rows);
+  return bare
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** `1 event`, `2 events`, `1,234,567 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Milliseconds as a person says them: `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1_000);
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
+}

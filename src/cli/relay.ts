@@ -1,0 +1,97 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import type { Config } from '../config';
+import { CommandFailure, sentenceOf } from './failure';
+
+/** A person waits; an unreachable server is tried for this long. */
+const CONNECT_TIMEOUT_MS = 3_000;
+
+export type RelayAbsence =
+  /** Temporal itself cannot be used. */
+  | 'temporal-away'
+  /** Temporal answers, but no relay runs there. */
+  | 'no-relay'
+  /** The relay did not answer in time: no worker runs, or its step waits for PostgreSQL. */
+  | 'no-answer';
+
+/** The relay could not be asked. Says what to do about it. */
+export class RelayAbsentError extends CommandFailure {
+  constructor(
+    readonly absence: RelayAbsence,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, undefined, options);
+    this.name = 'RelayAbsentError';
+  }
+}
+
+/** A running relay, reached through Temporal. */
+export interface RelayLink {
+  /**
+   * Asks the relay, within a time.
+   *
+   * @throws RelayAbsentError when it cannot answer; CommandFailure with the relay's own reason when it refuses
+   */
+  ask<T>(timeoutMs: number, question: (handle: WorkflowHandle) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** @throws RelayAbsentError `temporal-away` */
+export async function connectRelay(config: Config): Promise<RelayLink> {
+  // Loaded here, since it takes most of a second: verbs that do not need Temporal start at once.
+  const { connectClient, TemporalAwayError } = await import('../temporal/client.js');
+  let temporal;
+  try {
+    temporal = await connectClient({ connectTimeoutMs: CONNECT_TIMEOUT_MS });
+  } catch (error) {
+    if (!(error instanceof TemporalAwayError)) throw error;
+    throw new RelayAbsentError('temporal-away', error.message, { cause: error });
+  }
+  const { client, address, namespace, close } = temporal;
+  const sdk = await import('@temporalio/client');
+  const relay = `the relay ${config.relayWorkflowId} (namespace ${namespace}, Temporal at ${address})`;
+  return {
+    close,
+    ask: async (timeoutMs, question) => {
+      try {
+        const handle = client.workflow.getHandle(config.relayWorkflowId);
+        return await client.withDeadline(Date.now() + timeoutMs, () => question(handle));
+      } catch (error) {
+        throw explain(error);
+      }
+    },
+  };
+
+  function explain(error: unknown): unknown {
+    const options = { cause: error };
+    if (error instanceof sdk.WorkflowNotFoundError) {
+      return new RelayAbsentError('no-relay', `No outbox runs as ${relay}: start a worker with \`outbox worker\`.`, options);
+    }
+    if (error instanceof sdk.WorkflowUpdateFailedError) {
+      return new CommandFailure(`The relay refused: ${sentenceOf(error.cause ?? error)}`, undefined, options);
+    }
+    const cause = error instanceof sdk.ServiceError && error.cause ? error.cause : error;
+    if (
+      error instanceof sdk.WorkflowUpdateRPCTimeoutOrCancelledError ||
+      sdk.isGrpcDeadlineError(error) ||
+      (sdk.isGrpcServiceError(cause) && /no poller/i.test(cause.details))
+    ) {
+      return new RelayAbsentError(
+        'no-answer',
+        `No answer from ${relay}: see that a worker runs (\`outbox worker\`) and that its PostgreSQL answers.`,
+        options,
+      );
+    }
+    if (error instanceof Error && error.name === 'NamespaceNotFoundError') {
+      return new RelayAbsentError(
+        'temporal-away',
+        `Temporal at ${address} has no namespace ${namespace}: create it, or set TEMPORAL_NAMESPACE.`,
+        options,
+      );
+    }
+    if (sdk.isGrpcServiceError(cause)) {
+      return new RelayAbsentError('temporal-away', `Temporal at ${address} failed: ${cause.details || cause.message}.`, options);
+    }
+    return error;
+  }
+}

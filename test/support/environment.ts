@@ -1,0 +1,22 @@
+/** What the global set-up hands to each test file, through a variable because they are processes of their own. */
+export interface TestEnvironment {
+  readonly postgresUrl: string;
+  readonly natsUrl: string;
+  readonly temporalAddress: string;
+  readonly workflowBundle: string;
+  readonly directory: string;
+}
+
+export const TEMPLATE_DATABASE = 'outbox_template';
+export const TEMPLATE_SCHEMA = 'outbox_template';
+
+export function testEnvironment(): TestEnvironment {
+  const text = process.env.OUTBOX_TEST;
+  if (!text) throw new Error('The test servers do not run; start the tests with `npm test` or `npx jest`');
+  return JSON.parse(text) as TestEnvironment;
+}
+
+declare global {
+  // eslint-disable-next-line no-var -- a global can be declared in no other way
+  var outboxTestServers: { stop(): Promise<void>; directory: string } | undefined;
+}

@@ -1,0 +1,46 @@
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/postgres/database';
+import { migrate } from '../../src/postgres/migrate';
+import { startServers } from '../../src/servers';
+import { TEMPLATE_DATABASE, TEMPLATE_SCHEMA, type TestEnvironment } from './environment';
+
+/** Starts the servers once for all test files, migrates the template database and bundles the workflows. */
+export default async function globalSetup(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-test-'));
+  const given = {
+    ...(process.env.DATABASE_URL && { databaseUrl: process.env.DATABASE_URL }),
+    ...(process.env.NATS_URL && { natsUrl: process.env.NATS_URL }),
+    ...(process.env.TEMPORAL_ADDRESS && { temporalAddress: process.env.TEMPORAL_ADDRESS }),
+  };
+  const servers = await startServers({ directory, durable: false, given });
+  globalThis.outboxTestServers = { stop: () => servers.stop(), directory };
+
+  const admin = openDatabase({ url: servers.postgres.url, schema: 'public', poolSize: 1 });
+  await admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE}`);
+  await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE}`);
+  await admin.close();
+  const url = new URL(servers.postgres.url);
+  url.pathname = `/${TEMPLATE_DATABASE}`;
+  const template = openDatabase({ url: url.toString(), schema: TEMPLATE_SCHEMA, poolSize: 1 });
+  await migrate(template);
+  await template.close();
+
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../../src/workflows'),
+    logger: new DefaultLogger('WARN'),
+  });
+  const workflowBundle = join(directory, 'workflow-bundle.js');
+  writeFileSync(workflowBundle, code);
+
+  const environment: TestEnvironment = {
+    postgresUrl: servers.postgres.url,
+    natsUrl: servers.nats.url,
+    temporalAddress: servers.temporal.url,
+    workflowBundle,
+    directory,
+  };
+  process.env.OUTBOX_TEST = JSON.stringify(environment);
+}

@@ -1,0 +1,249 @@
+import { Client, Connection } from '@temporalio/client';
+import { jetstream, jetstreamManager, DeliverPolicy, type JetStreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from 'nats';
+import pino from 'pino';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { loadConfig, type Config } from '../../src/config';
+import type { Logger } from '../../src/logger';
+import { installRuntime, runWorker } from '../../src/worker';
+import type { RelayStatus } from '../../src/workflows/messages';
+import { cloneDatabase, type TestDatabase } from './database';
+import { testEnvironment } from './environment';
+import { eventually } from './eventually';
+
+// Once per process and before anything connects; the SDK's own lines would drown the test report.
+installRuntime(pino({ level: 'silent' }));
+
+export type Settings = Record<string, string>;
+
+/** Shortened so that a test waits for effects and not for defaults; each test states what it shortens further. */
+const SHORT: Settings = {
+  OUTBOX_SLICE_MS: '200',
+  OUTBOX_LONG_POLL_MS: '5000',
+  OUTBOX_POLL_MS: '1000',
+  OUTBOX_UNPROVEN_POLL_MS: '200',
+  OUTBOX_SETTLE_MS: '200',
+  OUTBOX_PROBE_MS: '1000',
+  OUTBOX_PUBLISH_TIMEOUT_MS: '2000',
+  OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000',
+  OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000',
+  OUTBOX_STICKY_TIMEOUT_MS: '500',
+  OUTBOX_SHUTDOWN_GRACE_MS: '5000',
+  OUTBOX_BACKOFF_FIRST_MS: '500',
+  OUTBOX_BACKOFF_MAX_MS: '4000',
+};
+
+export interface InProcessWorker {
+  readonly logs: Record<string, unknown>[];
+  /** Graceful, as on SIGTERM. */
+  stop(): Promise<void>;
+}
+
+export interface WorkerProcess {
+  readonly child: ChildProcess;
+  readonly logs: string[];
+  /** Resolves with the exit code; null after a signal. */
+  readonly exited: Promise<number | null>;
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface StoredMessage {
+  readonly seq: number;
+  readonly subject: string;
+  readonly eventId: string;
+  readonly body: string;
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * One test file's world on the shared servers: a database, stream, subject prefix, task queue and relay of its own.
+ * `close` stops whatever it started.
+ */
+export class TestOutbox {
+  private readonly closers: (() => Promise<unknown>)[] = [];
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly settings: Settings,
+    readonly client: Client,
+    readonly nats: NatsConnection,
+    readonly manager: JetStreamManager,
+  ) {}
+
+  static async create(settings: Settings = {}): Promise<TestOutbox> {
+    const environment = testEnvironment();
+    const database = await cloneDatabase();
+    const natsUrl = settings.NATS_URL ?? environment.natsUrl;
+    const temporalAddress = settings.TEMPORAL_ADDRESS ?? environment.temporalAddress;
+    const connection = await Connection.connect({ address: temporalAddress });
+    const nats = await connect({ servers: natsUrl, maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+    const manager = await jetstreamManager(nats, { checkAPI: false });
+    const outbox = new TestOutbox(
+      database,
+      {
+        ...SHORT,
+        DATABASE_URL: database.url,
+        OUTBOX_SCHEMA: database.schema,
+        NATS_URL: natsUrl,
+        TEMPORAL_ADDRESS: temporalAddress,
+        OUTBOX_STREAM: `S_${database.schema}`,
+        OUTBOX_SUBJECT_PREFIX: `e_${database.schema}`,
+        ...settings,
+      },
+      new Client({ connection }),
+      nats,
+      manager,
+    );
+    outbox.closers.push(
+      () => database.drop(),
+      () => connection.close(),
+      () => nats.close(),
+      () => manager.streams.delete(outbox.config().nats.stream).catch(() => undefined),
+      () =>
+        outbox
+          .relay()
+          .terminate('the test is over')
+          .catch(() => undefined),
+    );
+    return outbox;
+  }
+
+  get db() {
+    return this.database.db;
+  }
+
+  config(settings: Settings = {}): Config {
+    return loadConfig({ ...this.settings, ...settings });
+  }
+
+  relay() {
+    return this.client.workflow.getHandle(this.config().relayWorkflowId);
+  }
+
+  status(): Promise<RelayStatus> {
+    return this.relay().query<RelayStatus>('status');
+  }
+
+  /** A worker inside this process, ready when this resolves. Temporal's address comes from the environment variable. */
+  async startWorker(settings: Settings = {}): Promise<InProcessWorker> {
+    process.env.TEMPORAL_ADDRESS = this.settings.TEMPORAL_ADDRESS;
+    const stop = new AbortController();
+    const { logger, logs } = recordingLogger();
+    let running: Promise<void> | undefined;
+    await new Promise<void>((resolve, reject) => {
+      running = runWorker(this.config(settings), {
+        logger,
+        signal: stop.signal,
+        onReady: resolve,
+        workflowBundle: { codePath: testEnvironment().workflowBundle },
+      });
+      running.catch(reject);
+    });
+    const stopped = () => {
+      stop.abort();
+      return running ?? Promise.resolve();
+    };
+    this.closers.push(stopped);
+    return { logs, stop: stopped };
+  }
+
+  /** The built worker as a process of its own, ready when this resolves; for tests that kill, freeze or signal it. */
+  async spawnWorker(settings: Settings = {}, options: { awaitReady?: boolean } = {}): Promise<WorkerProcess> {
+    const child = spawn(process.execPath, [join(__dirname, '..', '..', 'dist', 'worker.js')], {
+      env: { ...process.env, ...this.settings, ...settings },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const logs: string[] = [];
+    child.stderr.setEncoding('utf8').on('data', (text: string) => logs.push(...text.split('\n').filter(Boolean)));
+    const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+    const kill = (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      return exited;
+    };
+    this.closers.push(() =>
+      child.exitCode === null && child.signalCode === null ? kill('SIGKILL') : Promise.resolve(),
+    );
+    if (options.awaitReady ?? true) {
+      await eventually(
+        () => {
+          if (child.exitCode !== null) throw new Error(`the worker exited with ${child.exitCode}: ${logs.join('\n')}`);
+          return logs.some((line) => line.includes('The worker is ready'));
+        },
+        30_000,
+        'a ready worker',
+      );
+    }
+    return { child, logs, exited, kill };
+  }
+
+  /** Everything in this file's stream, oldest first. */
+  async messages(): Promise<StoredMessage[]> {
+    const { stream } = this.config().nats;
+    const { state } = await this.manager.streams.info(stream);
+    if (state.messages === 0) return [];
+    const consumer = await jetstream(this.nats).consumers.get(stream, { deliver_policy: DeliverPolicy.All });
+    const found: StoredMessage[] = [];
+    const batch = await consumer.consume({ max_messages: 1_000 });
+    for await (const message of batch) {
+      const headers: Record<string, string> = {};
+      for (const [name, values] of message.headers ?? []) headers[name] = values[0] ?? '';
+      found.push({
+        seq: message.seq,
+        subject: message.subject,
+        eventId: headers['Nats-Msg-Id'] ?? '',
+        body: message.string(),
+        headers,
+      });
+      if (message.seq >= state.last_seq) break;
+    }
+    return found;
+  }
+
+  /** How often each event id stands in the stream. */
+  async streamCounts(): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    for (const { eventId } of await this.messages()) counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
+    return counts;
+  }
+
+  /** Rows by status, for example `{ done: 3 }`. */
+  async rowsByStatus(): Promise<Record<string, number>> {
+    const { rows } = await this.db.query<{ status: string; count: number }>(
+      `SELECT status, count(*)::integer AS count FROM :schema.event_queue GROUP BY status`,
+    );
+    return Object.fromEntries(rows.map((row) => [row.status, row.count]));
+  }
+
+  /** Resolves when all rows are done. */
+  allDone(ms = 30_000): Promise<unknown> {
+    return eventually(
+      async () => {
+        const byStatus = await this.rowsByStatus();
+        const others = Object.keys(byStatus).filter((status) => status !== 'done');
+        if (others.length > 0) throw new Error(JSON.stringify(byStatus));
+        return true;
+      },
+      ms,
+      'all rows done',
+    );
+  }
+
+  /** Runs before everything opened so far is closed. */
+  onClose(closer: () => Promise<unknown>): void {
+    this.closers.push(closer);
+  }
+
+  async close(): Promise<void> {
+    for (const closer of this.closers.reverse()) await closer();
+  }
+}
+
+function recordingLogger(): { logger: Logger; logs: Record<string, unknown>[] } {
+  const logs: Record<string, unknown>[] = [];
+  const logger = pino(
+    { level: 'debug', base: null },
+    { write: (line: string) => logs.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  return { logger, logs };
+}
