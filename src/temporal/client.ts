@@ -48,7 +48,7 @@ export async function connectClient(options: ConnectOptions = {}): Promise<Tempo
       connectTimeout: options.connectTimeoutMs ?? 10_000,
       ...(apiKey !== undefined && { apiKey }),
       ...(tls !== undefined && { tls: tls ?? false }),
-      ...(metadata !== undefined && { metadata: metadata as Record<string, string> }),
+      ...(metadata !== undefined && { metadata: metadata }),
     });
     return { client: new Client({ connection, namespace }), namespace, address, close: () => connection.close() };
   } catch (error) {
