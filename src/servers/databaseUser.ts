@@ -27,7 +27,14 @@ export function databaseUser(postgres: string, dataDirectory: string): DatabaseU
 
   const { uid, gid } = owner;
   const only = '-all,+dac_override';
-  const options = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', `--inh-caps=${only}`];
+  // Without the secure bit the capability does not count for access(2), with which initdb looks for its neighbours.
+  const options = [
+    '--securebits=+no_setuid_fixup',
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    `--inh-caps=${only}`,
+  ];
   const withCapability = (file: string, args: string[]) => ({
     file: 'setpriv',
     args: [...options, `--ambient-caps=${only}`, `--bounding-set=${only}`, file, ...args],

@@ -10,11 +10,18 @@ import { ServerError } from './serverError';
  * @throws ServerError that names the process which holds it
  */
 export function lockDirectory(directory: string): () => void {
-  mkdirSync(directory, { recursive: true });
   const lock = join(directory, 'servers.lock');
   const mine = JSON.stringify({ pid: process.pid, startedAt: startedAt(process.pid) });
   const aside = `${lock}.${process.pid}`;
-  writeFileSync(aside, mine);
+  try {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(aside, mine);
+  } catch (error) {
+    throw new ServerError(
+      `${directory} cannot be written (${(error as Error).message}): make it yours, or use another directory.`,
+      { cause: error },
+    );
+  }
   try {
     // A link is made whole or not at all: nobody ever reads a half-written lock.
     while (!tryLink(aside, lock)) {
@@ -60,8 +67,9 @@ function tryLink(from: string, to: string): boolean {
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

@@ -28,5 +28,6 @@ function reason(error: unknown): string {
   const { message, cause } = error as Error;
   if (!(cause instanceof Error)) return message;
   const { code } = cause as NodeJS.ErrnoException;
-  return cause.message || code || message;
+  const said = cause.message || code || message;
+  return /certificate/i.test(said) ? `${said}; NODE_EXTRA_CA_CERTS names a file of further ones` : said;
 }

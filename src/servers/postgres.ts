@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { databaseUser, ownerOf, type DatabaseUser } from './databaseUser';
 import { requireFree } from './ports';
@@ -8,6 +9,8 @@ import { findPostgres, type PostgresBinaries } from './postgresBinaries';
 import { givenServer, silent, type Log, type Server } from './server';
 import { ServerError } from './serverError';
 import { onFreePort, StartedServer } from './startedServer';
+
+const run = promisify(execFile);
 
 export interface PostgresOptions {
   /** Data goes to `postgres/` below it, the log to `logs/`. */
@@ -50,7 +53,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Server> {
         fresh = false;
         await requireFree(port, 'PostgreSQL', 'postgres');
         binaries = await findPostgres(majorOf(data));
-        if (!existsSync(join(data, 'PG_VERSION'))) makeCluster(directory, data, binaries, durable);
+        if (!existsSync(join(data, 'PG_VERSION'))) await makeCluster(directory, data, binaries, durable);
         user = databaseUser(binaries.postgres, data);
       },
       command: () => user.command(binaries.postgres, ['-D', data, '-p', String(port), ...settings(durable)]),
@@ -87,8 +90,13 @@ function majorOf(data: string): number | undefined {
   }
 }
 
-/** Made aside and renamed, so that a run that is killed meanwhile leaves no half of a cluster. */
-function makeCluster(directory: string, data: string, { postgres, initdb }: PostgresBinaries, durable: boolean): void {
+/** `initdb`, made aside and renamed, so that a run that is killed meanwhile leaves no half of a cluster. */
+async function makeCluster(
+  directory: string,
+  data: string,
+  { postgres, initdb }: PostgresBinaries,
+  durable: boolean,
+): Promise<void> {
   for (const name of readdirSync(directory)) {
     if (name.startsWith('postgres.new-')) rmSync(join(directory, name), { recursive: true, force: true });
   }
@@ -98,12 +106,19 @@ function makeCluster(directory: string, data: string, { postgres, initdb }: Post
   const owner = ownerOf(aside);
   if (owner) chownSync(aside, owner.uid, owner.gid);
   const options = ['--no-locale', '-E', 'UTF8', '--auth=trust', '-U', 'postgres', ...(durable ? [] : ['--no-sync'])];
-  const { file, args, ...as } = databaseUser(postgres, aside).command(initdb, ['-D', aside, ...options]);
-  const { status, stderr, error } = spawnSync(file, args, { ...as, cwd: '/', encoding: 'utf8' });
-  if (status !== 0) {
-    throw new ServerError(`PostgreSQL's data directory could not be made: ${(error?.message ?? stderr).trim()}`);
+  try {
+    const { file, args, ...as } = databaseUser(postgres, aside).command(initdb, ['-D', aside, ...options]);
+    await run(file, args, { ...as, cwd: '/' });
+    renameSync(aside, data);
+  } catch (error) {
+    rmSync(aside, { recursive: true, force: true });
+    if (error instanceof ServerError) throw error;
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw new ServerError(
+      `PostgreSQL's data directory could not be made in ${directory} (${(stderr || message).trim()}): mend that, or set DATABASE_URL to a running server.`,
+      { cause: error },
+    );
   }
-  renameSync(aside, data);
 }
 
 async function answersAQuery(url: string): Promise<void> {

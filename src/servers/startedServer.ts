@@ -22,6 +22,8 @@ export interface Command {
   args: string[];
   uid?: number;
   gid?: number;
+  /** Default: our own. */
+  env?: NodeJS.ProcessEnv;
 }
 
 export interface StartedServerOptions {
@@ -108,11 +110,11 @@ export class StartedServer implements Server {
 
   private spawn(): ChildProcess {
     const { name, directory, id, stopSignal } = this.options;
-    const { file, args, ...user } = this.options.command();
+    const { file, args, ...how } = this.options.command();
     this.ending = false;
     const output = this.openLog();
     const child = spawn(file, args, {
-      ...user,
+      ...how,
       // Not ours: a server under another user must be able to enter it.
       cwd: process.platform === 'win32' ? directory : '/',
       detached: true,
@@ -184,7 +186,13 @@ export class StartedServer implements Server {
 
   private failed(what: string): ServerError {
     const written = readFileSync(this.logFile).subarray(this.logStart).toString('utf8').trim();
-    const lines = written ? written.split('\n').slice(-8) : ['(nothing)'];
+    // Temporal writes whole dependency graphs into one line.
+    const lines = written
+      ? written
+          .split('\n')
+          .slice(-8)
+          .map((line) => line.slice(0, 400))
+      : ['(nothing)'];
     return new ServerError(`${what}; the end of its log ${this.logFile}:\n  ${lines.join('\n  ')}`);
   }
 }

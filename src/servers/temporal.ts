@@ -63,6 +63,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
       },
       command: () => ({
         file: binary,
+        env: ownEnvironment(data),
         args: [
           ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port)],
           ...(uiPort ? ['--ui-port', String(uiPort)] : ['--headless']),
@@ -79,6 +80,15 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     log(`Temporal is ready on port ${port}${uiUrl ? `, its UI on ${uiUrl}` : ''}`);
     return Object.assign(server, { uiUrl });
   });
+}
+
+/**
+ * The server reads no settings of the user's: neither the CLI's files below HOME, which may be unreadable, nor the
+ * client's variables. It does not start without USER and HOME, which a container may lack.
+ */
+function ownEnvironment(home: string): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
+  return { ...Object.fromEntries(others), HOME: home, USER: process.env.USER || 'temporal' };
 }
 
 /** The namespace appears before its search attributes do, and a workflow that sets them at once would be refused. */
