@@ -1,6 +1,6 @@
 import type { Config } from '../config';
 import { MigrationError } from '../errors';
-import { maskUrl } from '../mask';
+import { maskedUrl } from './secrets';
 import { openDatabase, type Database } from '../postgres/database';
 import { CommandFailure, sentenceOf } from './failure';
 
@@ -31,13 +31,15 @@ export function explained(error: unknown, config: Config): unknown {
   const failed = error instanceof MigrationError && error.cause !== undefined ? error.cause : error;
   const code = (failed as { code?: unknown } | null)?.code;
   const text = sentenceOf(failed);
-  const where = `PostgreSQL at ${maskUrl(config.databaseUrl)}`;
+  const where = `PostgreSQL at ${maskedUrl(config.databaseUrl)}`;
   const because = (message: string) => new CommandFailure(message, undefined, { cause: error });
   switch (code) {
     case '42P01':
     case '3F000':
     case '42703':
-      return because(`${where} lacks the outbox tables of this build in schema ${config.schema}: run \`outbox migrate\`.`);
+      return because(
+        `${where} lacks the outbox tables of this build in schema ${config.schema}: run \`outbox migrate\`.`,
+      );
     case '28P01':
     case '28000':
     case '3D000':
@@ -45,7 +47,8 @@ export function explained(error: unknown, config: Config): unknown {
     case '42501':
       return because(`${where} refused: ${text}. Grant it, or use a role that may, in DATABASE_URL.`);
     default:
-      if (isAway(code, text)) return because(`${where} cannot be reached (${text}): check that it runs, and DATABASE_URL.`);
+      if (isAway(code, text))
+        return because(`${where} cannot be reached (${text}): check that it runs, and DATABASE_URL.`);
       return error;
   }
 }

@@ -17,9 +17,7 @@ export function note(text: string): void {
 }
 
 /** stderr has its own answer to whether it is a terminal. */
-const onStderr = colors.createColors(
-  process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb',
-);
+const onStderr = colors.createColors(process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb');
 
 export function warn(text: string): void {
   note(`${onStderr.yellow('warning:')} ${text}`);

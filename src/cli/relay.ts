@@ -47,11 +47,11 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
     if (!(error instanceof TemporalAwayError)) throw error;
     throw new RelayAbsentError('temporal-away', error.message, { cause: error });
   }
-  const { client, address, namespace, close } = temporal;
+  const { client, address, namespace } = temporal;
   const sdk = await import('@temporalio/client');
   const relay = `the relay ${config.relayWorkflowId} (namespace ${namespace}, Temporal at ${address})`;
   return {
-    close,
+    close: () => temporal.close(),
     ask: async (timeoutMs, question) => {
       try {
         const handle = client.workflow.getHandle(config.relayWorkflowId);
@@ -65,7 +65,11 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
   function explain(error: unknown): unknown {
     const options = { cause: error };
     if (error instanceof sdk.WorkflowNotFoundError) {
-      return new RelayAbsentError('no-relay', `No outbox runs as ${relay}: start a worker with \`outbox worker\`.`, options);
+      return new RelayAbsentError(
+        'no-relay',
+        `No outbox runs as ${relay}: start a worker with \`outbox worker\`.`,
+        options,
+      );
     }
     if (error instanceof sdk.WorkflowUpdateFailedError) {
       return new CommandFailure(`The relay refused: ${sentenceOf(error.cause ?? error)}`, undefined, options);
@@ -90,7 +94,11 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
       );
     }
     if (sdk.isGrpcServiceError(cause)) {
-      return new RelayAbsentError('temporal-away', `Temporal at ${address} failed: ${cause.details || cause.message}.`, options);
+      return new RelayAbsentError(
+        'temporal-away',
+        `Temporal at ${address} failed: ${cause.details || cause.message}.`,
+        options,
+      );
     }
     return error;
   }

@@ -1,0 +1,122 @@
+import { EnqueueError } from '../errors';
+import type { NewEvent } from '../event';
+import { enqueueEvents } from '../outbox/enqueue';
+import type { Database } from '../postgres/database';
+import { eventOfLine } from './eventLine';
+import { CommandFailure } from './failure';
+import type { Line } from './lines';
+
+export interface ImportOptions {
+  /** Lines of one transaction. */
+  readonly batch: number;
+  /** Lines before this one are read and left. */
+  readonly fromLine: number;
+  readonly wake: boolean;
+  readonly maxPayloadBytes: number;
+  /** Aborted: the open transaction is finished, and the import ends as a failure that says where to go on. */
+  readonly signal: AbortSignal;
+  readonly onCommit: (progress: ImportProgress) => void;
+}
+
+/** What is committed. */
+export interface ImportProgress {
+  readonly events: number;
+  readonly transactions: number;
+  /** The first line that is not committed. */
+  readonly nextLine: number;
+  /** Bytes of the input that are done with. */
+  readonly bytes: number;
+}
+
+interface NumberedEvent {
+  readonly line: number;
+  readonly event: NewEvent;
+}
+
+/**
+ * Writes the events of the lines, `batch` lines to a transaction. Lines without a word are passed over.
+ *
+ * @throws CommandFailure that names the bad line; its transaction is rolled back
+ */
+export async function importLines(db: Database, lines: AsyncIterable<Line>, options: ImportOptions): Promise<void> {
+  let done: ImportProgress = { events: 0, transactions: 0, nextLine: options.fromLine, bytes: 0 };
+  let open: NumberedEvent[] = [];
+  const commit = async (last: Line) => {
+    if (open.length > 0) await inTransaction(db, open, options);
+    done = {
+      events: done.events + open.length,
+      transactions: done.transactions + (open.length > 0 ? 1 : 0),
+      nextLine: last.number + 1,
+      bytes: last.offset,
+    };
+    open = [];
+    options.onCommit(done);
+  };
+
+  let last: Line | undefined;
+  for await (const line of lines) {
+    if (line.number < options.fromLine) continue;
+    last = line;
+    if (line.text.trim() !== '') open.push({ line: line.number, event: read(line) });
+    if (line.number - done.nextLine + 1 >= options.batch) await commit(line);
+    if (options.signal.aborted) throw new CommandFailure('Interrupted.');
+  }
+  if (last && last.number >= done.nextLine) await commit(last);
+}
+
+function read(line: Line): NewEvent {
+  try {
+    return eventOfLine(line.text);
+  } catch (error) {
+    throw badLine(line.number, (error as Error).message, error);
+  }
+}
+
+async function inTransaction(db: Database, open: readonly NumberedEvent[], options: ImportOptions): Promise<void> {
+  const { wake, maxPayloadBytes } = options;
+  const client = await db.pool.connect();
+  let broken: Error | undefined;
+  // A connection that dies while the next lines are read must not end the process; the next statement reports it.
+  client.on('error', (error) => (broken = error));
+  let committing = false;
+  try {
+    await client.query('BEGIN');
+    const events = open.map(({ event }) => event);
+    await enqueueEvents(client, events, { schema: db.schema, wake, maxPayloadBytes });
+    committing = true;
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw whichLine(open, error, committing);
+  } finally {
+    client.release(broken);
+  }
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+function whichLine(open: readonly NumberedEvent[], error: unknown, committing: boolean): unknown {
+  if (error instanceof EnqueueError) {
+    const line = open[error.index]?.line ?? 0;
+    return badLine(line, error.message.replace(/^Event \d+ was not enqueued: /, ''), error);
+  }
+  const { code, detail } = error as { code?: unknown; detail?: unknown };
+  if (code === UNIQUE_VIOLATION && typeof detail === 'string') {
+    const id = /\(event_id\)=\(([0-9a-f-]{36})\)/.exec(detail)?.[1];
+    const found = open.find(({ event }) => event.eventId?.toLowerCase() === id);
+    if (found) return badLine(found.line, `the event id ${id} is in the outbox already`, error);
+  }
+  if (committing) {
+    const lines = `lines ${open[0]?.line} to ${open.at(-1)?.line}`;
+    return new CommandFailure(
+      `The connection was lost while ${lines} were being committed, so nobody knows whether they are: look before going on.`,
+      undefined,
+      { cause: error },
+    );
+  }
+  return error;
+}
+
+function badLine(number: number, message: string, cause: unknown): CommandFailure {
+  return new CommandFailure(`Line ${number}: ${message}${/[.!?]$/.test(message) ? '' : '.'}`, undefined, { cause });
+}

@@ -1,0 +1,79 @@
+import { Command, CommanderError } from 'commander';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addConfig } from '../commands/config';
+import { addDead } from '../commands/dead';
+import { addDev } from '../commands/dev';
+import { addDrain } from '../commands/drain';
+import { addEnqueue } from '../commands/enqueue';
+import { addMigrate } from '../commands/migrate';
+import { addPause } from '../commands/pause';
+import { addReemit } from '../commands/reemit';
+import { addResume } from '../commands/resume';
+import { addStatus } from '../commands/status';
+import { addWorker } from '../commands/worker';
+import { CommandFailure, EXIT, sentenceOf, stackOf } from './failure';
+import { fail, note } from './output';
+
+const EXAMPLES = `
+Examples:
+  outbox dev                              all on this machine: servers and worker
+  outbox status --watch                   state of the relay, and what waits
+  outbox dead list --type OrderPlaced     what the relay gave up, and why
+  outbox reemit --all --type OrderPlaced  hand it back with a fresh budget
+  outbox enqueue events.ndjson            write events from a file`;
+
+/** Below the help of every verb. */
+const COMMON = `
+Environment:
+  DATABASE_URL        PostgreSQL that holds the outbox
+  OUTBOX_SCHEMA       schema of its tables
+  NATS_URL            NATS server that events go to
+  TEMPORAL_ADDRESS    Temporal server; TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
+                      the other standard variables work too
+  OUTBOX_LOG_LEVEL    debug, info, warn, error or silent; debug also shows the
+                      stack of an error
+  NO_COLOR            no colours
+\`outbox config\` lists every setting with its value.
+
+Exit codes:
+  0  done
+  1  failed; the reason is on stderr
+  2  wrong use: unknown verb, option or argument`;
+
+/** The command line. Each verb adds itself; nothing is loaded for a verb that is not called. */
+export function createProgram(): Command {
+  const program = new Command('outbox')
+    .description('A transactional outbox for PostgreSQL whose relay is a Temporal workflow.')
+    .version(version(), '-V, --version', 'Show the version')
+    .helpOption('-h, --help', 'Show this help, or the help of a verb')
+    .helpCommand('help [verb]', 'Show the help of a verb')
+    .configureHelp({ subcommandTerm: (command) => command.name(), showGlobalOptions: false })
+    .addHelpText('after', EXAMPLES)
+    .addHelpText('afterAll', COMMON)
+    .showHelpAfterError('Run the same with --help to see what is allowed.')
+    .configureOutput({ outputError: (text, write) => write(text) })
+    .exitOverride();
+  for (const add of [
+    addDev, addMigrate, addWorker, addEnqueue, addStatus, addDead, addReemit, addPause, addResume, addDrain, addConfig,
+  ]) add(program); // prettier-ignore
+  return program;
+}
+
+/** @returns the exit code */
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(argv);
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
+    fail(sentenceOf(error));
+    if (process.env.OUTBOX_LOG_LEVEL === 'debug') note(stackOf(error));
+    return error instanceof CommandFailure ? error.exitCode : EXIT.failed;
+  }
+}
+
+function version(): string {
+  const file = join(__dirname, '..', '..', 'package.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import colors from 'picocolors';
+import { print, printJson, table } from '../cli/output';
+import { settingsOf, temporalSettingsOf, type Setting } from '../cli/settings';
+import { loadConfig } from '../config';
+
+export function addConfig(program: Command): void {
+  program
+    .command('config')
+    .summary('show every setting, with its variable')
+    .description(
+      'Shows every setting with its environment variable, the value in force, and whether that was given or is the default. Passwords, tokens and keys are masked. Problems are all listed at once.',
+    )
+    .option('--json', 'print an array of objects as JSON')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  outbox config\n  outbox config --json | jq '.[] | select(.source == "given")'`,
+    )
+    .action(runConfig);
+}
+
+async function runConfig(options: { json?: boolean }): Promise<void> {
+  const config = loadConfig();
+  const { loadClientConfigProfile } = await import('@temporalio/envconfig');
+  const settings = [...settingsOf(config, process.env), ...temporalSettingsOf(loadClientConfigProfile(), process.env)];
+  if (options.json) printJson(settings);
+  else print(table(['VARIABLE', 'VALUE', 'FROM'], settings.map(row)));
+}
+
+function row({ variable, value, source }: Setting): string[] {
+  const shown = value === null ? colors.dim('not set') : String(value);
+  return [variable, shown, source === 'default' ? colors.dim(source) : source];
+}

