@@ -49,8 +49,6 @@ export interface ClaimedEvent {
   readonly deferrals: number;
   /** Why it was deferred last; rows with the same reason are freed together when one of them goes out. */
   readonly failureReason: string | null;
-  /** Taken before its time, to see whether what deferred it has been mended. */
-  readonly probe: boolean;
 }
 
 /** NATS servers take 1 MiB by default, headers included; 16 KiB are kept for those. */

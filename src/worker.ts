@@ -61,15 +61,24 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     wake.start();
     opened.unshift(wake);
 
+    let client: Client | undefined;
+    broker.onBack(() => {
+      if (client)
+        wakeRelay(client, config).catch((error: Error) =>
+          logger.debug(`The relay could not be woken: ${error.message}`),
+        );
+    });
     while (!stopping.aborted) {
       const temporal = await connectTemporal(logger, stopping);
       try {
-        await poll({ config, db, broker, wake, temporal, logger, stopping, options });
+        client = new Client({ connection: temporal.connection, namespace: temporal.namespace });
+        await poll({ config, db, broker, wake, temporal, client, logger, stopping, options });
       } catch (error) {
         if (!isTransport(error)) throw error;
         logger.warn(`Temporal at ${temporal.address} was lost (${(error as Error).message}); connecting again`);
         await sleep(1_000, undefined, { signal: stopping });
       } finally {
+        client = undefined;
         await temporal.connection.close().catch(() => undefined);
       }
     }
@@ -87,6 +96,7 @@ interface Polling {
   readonly broker: Broker;
   readonly wake: WakeListener;
   readonly temporal: TemporalConnection;
+  readonly client: Client;
   readonly logger: Logger;
   readonly stopping: AbortSignal;
   readonly options: RunWorkerOptions;
@@ -94,9 +104,8 @@ interface Polling {
 
 /** Polls until told to stop. */
 async function poll(deps: Polling): Promise<void> {
-  const { config, db, broker, wake, temporal, logger, stopping } = deps;
+  const { config, db, broker, wake, temporal, client, logger, stopping } = deps;
   const { connection, namespace } = temporal;
-  const client = new Client({ connection, namespace });
   const ownQueue = `${config.taskQueue}/${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const relay = createRelayActivities({ db, broker, wake, config, logger, ownQueue, stopping });
   await startRelay(client, config, db);
@@ -128,11 +137,6 @@ async function poll(deps: Polling): Promise<void> {
     tuner: slots(1, 10),
   });
 
-  broker.onBack(() => {
-    wakeRelay(client, config).catch((error: Error) =>
-      logger.debug(`The relay could not be woken (${error.message}); it looks on its own`),
-    );
-  });
   const stop = () => {
     for (const worker of [shared, own]) if (worker.getState() === 'RUNNING') worker.shutdown();
   };

@@ -2,7 +2,7 @@ import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
 import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
-import { headersOf } from './headers';
+import { headerBytes, headersOf } from './headers';
 import { NatsLink } from './link';
 import { subjectOf } from './subject';
 
@@ -65,7 +65,7 @@ export class CoreBroker implements Broker {
     try {
       const headers = headersOf(event);
       const limit = connection.info?.max_payload ?? Infinity;
-      const bytes = Buffer.byteLength(event.payload) + headers.toString().length;
+      const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
       if (bytes > limit)
         return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${limit}` };
       connection.publish(subject, event.payload, { headers });

@@ -52,3 +52,10 @@ function appendForeign(headers: MsgHdrs, given: unknown): void {
     headers.append(name, encodeHeaderValue(value));
   }
 }
+
+/** What the headers add to a message's size, which the broker's limit counts too. */
+export function headerBytes(headers: MsgHdrs): number {
+  let bytes = 'NATS/1.0\r\n\r\n'.length;
+  for (const [name, values] of headers) for (const value of values) bytes += name.length + value.length + 4;
+  return bytes;
+}

@@ -5,7 +5,7 @@ import type { ClaimedEvent } from '../event';
 import type { Logger } from '../logger';
 import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
-import { headersOf } from './headers';
+import { headerBytes, headersOf } from './headers';
 import { NatsLink } from './link';
 import { subjectOf } from './subject';
 import { ensureTopology, type Topology } from './topology';
@@ -211,10 +211,4 @@ function withoutBatch(message: Message): Message {
 
 function settleAll(messages: readonly Message[], settle: Settle, outcome: Outcome): void {
   for (const { event } of messages) settle(event, outcome);
-}
-
-function headerBytes(headers: MsgHdrs): number {
-  let bytes = 'NATS/1.0\r\n\r\n'.length;
-  for (const [name, values] of headers) for (const value of values) bytes += name.length + value.length + 4;
-  return bytes;
 }

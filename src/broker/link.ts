@@ -109,6 +109,8 @@ export class NatsLink {
       timeout: 5_000,
       pingInterval: 5_000,
       maxPingOut: 2,
+      // The client otherwise makes an Error for each request, for the stack of a failure that it rarely has.
+      noAsyncTraces: true,
       ...(tls && { tls }),
       ...(nats.credentialsFile && { authenticator: credsAuthenticator(readFileSync(nats.credentialsFile)) }),
     };

@@ -20,7 +20,12 @@ const COLUMNS = `
     payload::text AS "payload", headers, version,
     correlation_id AS "correlationId", causation_id AS "causationId",
     to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "occurredAt",
-    deferrals, failure_reason AS "failureReason", payload_bytes AS "payloadBytes", available_at AS "availableAt"`;
+    deferrals, failure_reason AS "failureReason", payload_bytes AS "payloadBytes"`;
+
+/** The same by their names outside; `available_at` stays in PostgreSQL, as a Date for each row would cost more than the claim. */
+const NAMES = `
+    id, "eventId", "eventType", "aggregateType", "aggregateId", "companyId", "orgUnitId", payload, headers, version,
+    "correlationId", "causationId", "occurredAt", deferrals, "failureReason", "payloadBytes"`;
 
 /**
  * The fence is read FOR SHARE, so a newer claim's bump waits for this statement and then sees all that it took; a
@@ -47,12 +52,12 @@ const CLAIM_DUE = `
        SET status = 'processing', claimed_at = clock_timestamp(), claim_token = $1::bigint,
            event_id = coalesce(event_id, gen_random_uuid())
      WHERE id = ANY (ARRAY(SELECT id FROM sized WHERE running <= $3::bigint OR running = payload_bytes))
-    RETURNING ${COLUMNS}
+    RETURNING available_at, ${COLUMNS}
   )
   SELECT EXISTS (SELECT FROM fence) AS held, (SELECT count(*)::integer FROM due) AS due,
-         (extract(epoch FROM clock_timestamp() - taken."availableAt") * 1000)::float8 AS "ageMs", taken.*
+         (extract(epoch FROM clock_timestamp() - available_at) * 1000)::float8 AS "ageMs", ${NAMES}
     FROM (VALUES (true)) AS always LEFT JOIN taken ON true
-   ORDER BY taken."availableAt", taken.id`;
+   ORDER BY available_at, id`;
 
 /**
  * Takes rows that are due, at most `limit` and `bytes` of payload (a single larger row is taken alone).
@@ -60,7 +65,7 @@ const CLAIM_DUE = `
  */
 export async function claimDue(db: Database, token: string, limits: { rows: number; bytes: number }): Promise<Claimed> {
   const { rows } = await db.query<ClaimRow>(CLAIM_DUE, [token, limits.rows, limits.bytes]);
-  return toClaimed(rows, false);
+  return toClaimed(rows);
 }
 
 const CLAIM_PROBE = `
@@ -82,7 +87,7 @@ const CLAIM_PROBE = `
      WHERE id = ANY (ARRAY(SELECT id FROM pick))
     RETURNING ${COLUMNS}
   )
-  SELECT EXISTS (SELECT FROM fence) AS held, 0 AS due, 0::float8 AS "ageMs", taken.*
+  SELECT EXISTS (SELECT FROM fence) AS held, 0 AS due, 0::float8 AS "ageMs", ${NAMES}
     FROM (VALUES (true)) AS always LEFT JOIN taken ON true`;
 
 /**
@@ -91,7 +96,7 @@ const CLAIM_PROBE = `
  */
 export async function claimProbe(db: Database, token: string): Promise<Claimed> {
   const { rows } = await db.query<ClaimRow>(CLAIM_PROBE, [token]);
-  return toClaimed(rows, true);
+  return toClaimed(rows);
 }
 
 const READ_CLAIMED = `
@@ -103,23 +108,23 @@ const READ_CLAIMED = `
 /** The rows that a token holds, for a worker that publishes in place of the one that claimed them. */
 export async function readClaimed(db: Database, token: string): Promise<Claimed> {
   const { rows } = await db.query<ClaimRow>(READ_CLAIMED, [token]);
-  return toClaimed(rows, false);
+  return toClaimed(rows);
 }
 
-type ClaimRow = Omit<ClaimedEvent, 'probe'> & {
+type ClaimRow = ClaimedEvent & {
   held: boolean;
   due: number;
   ageMs: number | null;
   payloadBytes: number;
 };
 
-function toClaimed(rows: ClaimRow[], probe: boolean): Claimed {
+function toClaimed(rows: ClaimRow[]): Claimed {
   const taken = rows.filter((row) => row.id !== null);
   return {
     held: rows[0]?.held ?? true,
     overflow: (rows[0]?.due ?? 0) > taken.length,
     bytes: taken.reduce((sum, row) => sum + row.payloadBytes, 0),
     lagMs: Math.max(0, taken[0]?.ageMs ?? 0),
-    events: taken.map((row) => ({ ...row, probe })),
+    events: taken,
   };
 }

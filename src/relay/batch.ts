@@ -13,7 +13,13 @@ export class Batch {
   rows = 0;
   bytes = 0;
   lagMs = 0;
-  private readonly outcomes: { event: ClaimedEvent; outcome: Outcome }[] = [];
+  /** Some row met a broker that is away. */
+  away = false;
+  private readonly published: string[] = [];
+  private duplicates = 0;
+  private readonly recovered = new Set<string>();
+  /** Only of these an outcome is kept: bodies become garbage as soon as the broker has them. */
+  private readonly failures: { id: string; probe: boolean; outcome: Failure }[] = [];
   private publishing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -21,11 +27,26 @@ export class Batch {
     private readonly broker: Broker,
   ) {}
 
-  add(events: readonly ClaimedEvent[], bytes: number): void {
+  /** @param probe taken before their time, to see whether what deferred them has been mended */
+  add(events: readonly ClaimedEvent[], bytes: number, probe = false): void {
     this.rows += events.length;
     this.bytes += bytes;
-    const published = this.broker.publish(events, (event, outcome) => this.outcomes.push({ event, outcome }));
+    const published = this.broker.publish(events, (event, outcome) => {
+      if (outcome.kind === 'published') this.acknowledge(event, outcome.duplicate);
+      else this.fail(event.id, probe, outcome);
+    });
     this.publishing = Promise.all([this.publishing, published]).then(() => undefined);
+  }
+
+  private acknowledge(event: ClaimedEvent, duplicate: boolean): void {
+    this.published.push(event.id);
+    if (duplicate) this.duplicates++;
+    if (event.deferrals > 0 && event.failureReason !== null) this.recovered.add(event.failureReason);
+  }
+
+  private fail(id: string, probe: boolean, outcome: Failure): void {
+    this.failures.push({ id, probe, outcome });
+    if (outcome.kind === 'away') this.away = true;
   }
 
   /** Resolves when every row has its outcome; bounded by the publish time-out. */
@@ -34,12 +55,8 @@ export class Batch {
   }
 
   /** Ids acknowledged so far. */
-  acknowledged(): string[] {
-    return this.outcomes.filter(({ outcome }) => outcome.kind === 'published').map(({ event }) => event.id);
-  }
-
-  get away(): boolean {
-    return this.outcomes.some(({ outcome }) => outcome.kind === 'away');
+  acknowledged(): readonly string[] {
+    return this.published;
   }
 
   /**
@@ -47,36 +64,30 @@ export class Batch {
    * unchanged.
    */
   outcome(): BatchOutcome {
-    const answered = this.outcomes.some(({ outcome }) => outcome.kind !== 'unanswered' && outcome.kind !== 'away');
+    const answered =
+      this.published.length > 0 || this.failures.some(({ outcome }) => !['unanswered', 'away'].includes(outcome.kind));
     const exceptions = new Map<string, Exception & { ids: string[] }>();
-    const recovered = new Set<string>();
-    let published = 0;
-    let duplicates = 0;
     let away: string | null = null;
-    for (const { event, outcome } of this.outcomes) {
-      if (outcome.kind === 'published') {
-        published++;
-        if (outcome.duplicate) duplicates++;
-        if (event.failureReason !== null && event.deferrals > 0) recovered.add(event.failureReason);
-        continue;
-      }
-      const write = decide(outcome, event.probe, answered);
+    for (const { id, probe, outcome } of this.failures) {
+      const write = decide(outcome, probe, answered);
       if (write === 'return') away ??= outcome.reason;
       const reason = exceptions.size < MAX_REASONS ? outcome.reason : 'one of too many different reasons in one pass';
       const key = `${write} ${reason}`;
       const exception = exceptions.get(key) ?? { write, reason, ids: [] };
-      exception.ids.push(event.id);
+      exception.ids.push(id);
       exceptions.set(key, exception);
     }
     return {
-      published,
-      duplicates,
+      published: this.published.length,
+      duplicates: this.duplicates,
       exceptions: [...exceptions.values()],
-      recovered: [...recovered].slice(0, MAX_REASONS),
+      recovered: [...this.recovered].slice(0, MAX_REASONS),
       away,
     };
   }
 }
+
+type Failure = Exclude<Outcome, { kind: 'published' }>;
 
 function decide(
   outcome: Exclude<Outcome, { kind: 'published' }>,

@@ -53,6 +53,8 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
       if (batch.rows >= relay.batchSize || claimed.overflow || left() <= 0) return 'slice over';
       // A full portion: more may be due already.
       if (claimed.events.length === portion) continue;
+      // The end of a backlog: its outcomes are not held back for the rest of the slice.
+      if (batch.rows >= PORTION) return 'slice over';
       await wake.wait(seen, left(), signal);
       if (left() <= 0) return 'slice over';
       continue;
@@ -70,7 +72,7 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
         probed = performance.now();
         const probe = await claimProbe(db, batch.token);
         if (!probe.held) return 'superseded';
-        batch.add(probe.events, probe.bytes);
+        batch.add(probe.events, probe.bytes, true);
         // What a probe tells is wanted at once: others may be freed by it.
         if (probe.events.length > 0) return 'slice over';
       }

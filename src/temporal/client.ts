@@ -50,7 +50,10 @@ export async function connectClient(options: ConnectOptions = {}): Promise<Tempo
       ...(tls !== undefined && { tls: tls ?? false }),
       ...(metadata !== undefined && { metadata: metadata }),
     });
-    return { client: new Client({ connection, namespace }), namespace, address, close: () => connection.close() };
+    // A relay that was terminated would still answer queries, from its history, and pass for one that runs.
+    const workflow = { queryRejectCondition: 'NOT_OPEN' as const };
+    const client = new Client({ connection, namespace, workflow });
+    return { client, namespace, address, close: () => connection.close() };
   } catch (error) {
     throw awayError(address, error);
   }

@@ -1,4 +1,4 @@
-import { Client, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { Config } from '../config';
 import { RelayMismatchError } from '../errors';
 import type { Database } from '../postgres/database';
@@ -46,9 +46,9 @@ export async function startRelay(client: Client, config: Config, db: Database): 
   const { memo } = await handle.describe();
   for (const [setting, mine] of Object.entries(identity) as [keyof RelayIdentity, string][]) {
     const theirs = memo?.[setting];
-    if (theirs !== undefined && theirs !== mine) {
+    if (typeof theirs === 'string' && theirs !== mine) {
       throw new RelayMismatchError(
-        `This worker differs from the running relay ${config.relayWorkflowId} in ${MEANING[setting]}: it has ${mine}, the relay ${String(theirs)}. ` +
+        `This worker differs from the running relay ${config.relayWorkflowId} in ${MEANING[setting]}: it has ${mine}, the relay ${theirs}. ` +
           `Give it the relay's settings, or stop the relay first: temporal workflow terminate --workflow-id ${config.relayWorkflowId}`,
       );
     }

@@ -4,10 +4,12 @@ import {
   CancellationScope,
   condition,
   continueAsNew,
+  isCancellation,
   log,
   setCurrentDetails,
   setDefaultSignalHandler,
   setHandler,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import { retryBackoff } from '../backoff';
@@ -24,6 +26,7 @@ const MAX_OPEN_BATCHES = 2;
 const PROBES_AT_ONCE = 4;
 /** Event ids of one re-emit step: small enough for a payload, large enough for an operator's list. */
 const REEMIT_CHUNK = 1_000;
+const FAULT_PAUSE_MS = 5_000;
 
 /** Moves events from the outbox to the broker for ever: `claim`, then `publish` and `mark` beside the next claim. */
 export async function relay(input: RelayInput): Promise<void> {
@@ -63,8 +66,11 @@ export async function relay(input: RelayInput): Promise<void> {
         return stepsOf(memory.timings).claim({ openTokens: [...memory.open.keys()] });
       });
     } catch (error) {
-      // Cancelled before a worker took it, so that nothing was claimed; everything else is retried by Temporal.
-      log.debug('The claim ended without a result', { error: String(error) });
+      // Cancelled before a worker took it: nothing was claimed.
+      if (isCancellation(error)) return;
+      // Retried for ever by its options, so this is a fault of the set-up; without a pause it would spin.
+      memory.error(`The claim failed: ${String(error)}`, new Date());
+      await sleep(FAULT_PAUSE_MS);
       return;
     } finally {
       memory.claiming = false;

@@ -1,4 +1,4 @@
-import { proxyActivities, type ActivityOptions } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
 import type { RelayActivities } from '../activities/relay';
 import type { RelayTimings } from '../relay/outcome';
 
@@ -9,6 +9,9 @@ const SLACK_MS = 30_000;
 export function stepsOf(timings: RelayTimings) {
   const patient: ActivityOptions = {
     heartbeatTimeout: timings.heartbeatTimeoutMs,
+    // Said although it is the documented default: left out, SDK 1.24 reports the cancellation at once, while the claim
+    // goes on in its worker and publishes after a pause had been confirmed.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     // Two seconds at most: whatever was away is noticed soon after it is back.
     retry: {
       initialInterval: timings.activityRetryMs,
