@@ -11,7 +11,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ['*.mjs', 'scripts/*.mjs'] },
+        projectService: { allowDefaultProject: ['*.mjs', 'scripts/*.mjs', 'test/support/*.mjs'] },
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -15,5 +15,6 @@ export { listDead, reemit, reemitAll, type DeadLetter, type DeadLetterOptions } 
 export { openDatabase, type Database, type Queryable } from './postgres/database';
 export { migrate, type MigrateResult } from './postgres/migrate';
 export { createLogger, type Logger } from './logger';
-export { installRuntime, runWorker, type RunWorkerOptions } from './worker';
+export { installRuntime } from './temporal/runtime';
+export { runWorker, type RunWorkerOptions } from './worker';
 export * as relayMessages from './workflows/messages';

@@ -61,7 +61,8 @@ async function runDev(options: DevOptions): Promise<void> {
     if (servers.temporal.uiUrl) note(`Temporal UI: ${servers.temporal.uiUrl}`);
     if (stop.aborted) return;
     if (options.worker) {
-      const { installRuntime, runWorker } = await import('../worker.js');
+      const { installRuntime } = await import('../temporal/runtime.js');
+      const { runWorker } = await import('../worker.js');
       installRuntime(logger);
       await runWorker(loadConfig(env), { logger, signal: stop });
     } else await aborted(stop);

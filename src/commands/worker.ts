@@ -28,7 +28,8 @@ Examples:
 async function runWorkerVerb(): Promise<void> {
   const config = loadConfig();
   const logger = createLogger(config.logLevel);
-  const { installRuntime, runWorker } = await import('../worker.js');
+  const { installRuntime } = await import('../temporal/runtime.js');
+  const { runWorker } = await import('../worker.js');
   installRuntime(logger);
   await runWorker(config, { logger, signal: stopSignal((name) => logger.info(`${name}: stopping`)) });
   logger.info('The worker has stopped');

@@ -17,6 +17,5 @@ export function testEnvironment(): TestEnvironment {
 }
 
 declare global {
-  // eslint-disable-next-line no-var -- a global can be declared in no other way
   var outboxTestServers: { stop(): Promise<void>; directory: string } | undefined;
 }

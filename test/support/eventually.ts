@@ -11,7 +11,7 @@ export async function eventually<T>(
   for (;;) {
     try {
       const found = await look();
-      if (found) return found as NonNullable<T>;
+      if (found) return found;
       last = found;
     } catch (error) {
       last = error;

@@ -1,0 +1,17 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import type { Logger } from '../logger';
+
+/** The SDK's own log lines go through ours. Once per process, before anything connects. */
+export function installRuntime(logger: Logger): void {
+  Runtime.install({
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      // Each worker's own queue carries activities only, which is meant.
+      if (message.startsWith('No workflows registered')) return;
+      const fields = { ...meta, sdk: true };
+      if (level === 'ERROR') logger.error(fields, message);
+      else logger.warn(fields, message);
+    }),
+    // Signals are ours to handle: the SDK's own handler would cancel nothing until the grace time is over.
+    shutdownSignals: [],
+  });
+}
