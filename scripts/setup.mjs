@@ -51,7 +51,8 @@ function installDependencies() {
     console.log('Installing dependencies (npm ci)');
     const cache =
       process.env.npm_config_cache || homeTakesCache() ? {} : { npm_config_cache: resolve('.outbox/npm-cache') };
-    const npm = process.env.npm_execpath;
+    // Under another package manager this names that one, which would not read package-lock.json.
+    const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '') ? process.env.npm_execpath : undefined;
     // The build needs the development dependencies, also where NODE_ENV is "production".
     const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
     run('The dependencies could not be installed', npm ? process.execPath : 'npm', npm ? [npm, ...args] : args, {

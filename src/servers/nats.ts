@@ -11,14 +11,14 @@ export interface NatsOptions {
   /** Streams go to `nats/` below it, the log to `logs/`. */
   directory: string;
   /** Default: a free one. */
-  port?: number;
+  port?: number | undefined;
   /** A running server to use as it is. */
-  url?: string;
+  url?: string | undefined;
   /** The largest message that the server takes. Default: the server's own, 1 MiB. */
-  maxPayloadBytes?: number;
+  maxPayloadBytes?: number | undefined;
   /** Deletes the data first. */
-  fresh?: boolean;
-  log?: Log;
+  fresh?: boolean | undefined;
+  log?: Log | undefined;
 }
 
 /** Starts NATS with JetStream on 127.0.0.1 and resolves when JetStream answers. */

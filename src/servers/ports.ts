@@ -5,7 +5,7 @@ import { ServerError } from './serverError';
 /** Where `npm start` puts the servers: beside their usual ports, so that one's own servers are not in the way. */
 export const PREFERRED_PORTS = Object.freeze({ postgres: 5442, nats: 4232, temporal: 7243, temporalUi: 8243 });
 
-export type Ports = { postgres?: number; nats?: number; temporal?: number; temporalUi?: number };
+export type Ports = { [which in 'postgres' | 'nats' | 'temporal' | 'temporalUi']?: number | undefined };
 
 export const PORT_VARIABLES = Object.freeze({
   postgres: 'OUTBOX_POSTGRES_PORT',
@@ -15,8 +15,8 @@ export const PORT_VARIABLES = Object.freeze({
 } satisfies Record<keyof Ports, string>);
 
 /** The preferred ports, each replaced by its variable where that is set. */
-export function portsFromEnvironment(env: NodeJS.ProcessEnv = process.env): Required<Ports> {
-  const ports: Required<Ports> = { ...PREFERRED_PORTS };
+export function portsFromEnvironment(env: NodeJS.ProcessEnv = process.env): Record<keyof Ports, number> {
+  const ports: Record<keyof Ports, number> = { ...PREFERRED_PORTS };
   for (const which of Object.keys(PORT_VARIABLES) as (keyof Ports)[]) {
     const text = env[PORT_VARIABLES[which]];
     if (!text) continue;

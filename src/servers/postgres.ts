@@ -16,14 +16,14 @@ export interface PostgresOptions {
   /** Data goes to `postgres/` below it, the log to `logs/`. */
   directory: string;
   /** Default: a free one. */
-  port?: number;
+  port?: number | undefined;
   /** False for tests: no fsync, so data survives a killed server but not a power cut. Default: true. */
-  durable?: boolean;
+  durable?: boolean | undefined;
   /** A running server to use as it is. */
-  url?: string;
+  url?: string | undefined;
   /** Deletes the data first. */
-  fresh?: boolean;
-  log?: Log;
+  fresh?: boolean | undefined;
+  log?: Log | undefined;
 }
 
 /** Starts PostgreSQL on 127.0.0.1 and resolves when it answers a query. Superuser `postgres`, no password. */
@@ -122,7 +122,12 @@ async function makeCluster(
 }
 
 async function answersAQuery(url: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 2_000,
+    ssl: false,
+  });
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -11,14 +11,14 @@ export interface ServersOptions {
   /** Holds all data, logs and pid files; one run at a time may use it. */
   directory: string;
   /** Deletes all data first. */
-  fresh?: boolean;
+  fresh?: boolean | undefined;
   /** See `startPostgres`. */
-  durable?: boolean;
+  durable?: boolean | undefined;
   /** Default for each: a free one. `portsFromEnvironment()` gives the fixed ones of `npm start`. */
-  ports?: Ports;
+  ports?: Ports | undefined;
   /** Running servers to use as they are. */
-  given?: { databaseUrl?: string; natsUrl?: string; temporalAddress?: string };
-  log?: Log;
+  given?: { databaseUrl?: string | undefined; natsUrl?: string | undefined; temporalAddress?: string | undefined };
+  log?: Log | undefined;
 }
 
 export interface Servers {
@@ -36,15 +36,9 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const unlock = lockDirectory(directory);
   const common = { directory, fresh, log };
   const starting = [
-    startPostgres({
-      ...common,
-      ...defined({ port: ports.postgres, url: given.databaseUrl, durable: options.durable }),
-    }),
-    startNats({ ...common, ...defined({ port: ports.nats, url: given.natsUrl }) }),
-    startTemporal({
-      ...common,
-      ...defined({ port: ports.temporal, uiPort: ports.temporalUi, url: given.temporalAddress }),
-    }),
+    startPostgres({ ...common, port: ports.postgres, url: given.databaseUrl, durable: options.durable }),
+    startNats({ ...common, port: ports.nats, url: given.natsUrl }),
+    startTemporal({ ...common, port: ports.temporal, uiPort: ports.temporalUi, url: given.temporalAddress }),
   ] as const;
   const outcomes = await Promise.allSettled(starting);
   const stop = async () => {
@@ -58,9 +52,4 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   }
   const [postgres, nats, temporal] = await Promise.all(starting);
   return { postgres, nats, temporal, stop };
-}
-
-/** `exactOptionalPropertyTypes`: an absent option is left out, not passed as undefined. */
-function defined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearLeftover, forgetProcess, recordProcess } from './leftover';
 import { freePort } from './ports';
-import { gone, isAlive, killTree, POLL_MS, signal } from './processes';
+import { gone, killTree, POLL_MS, signal } from './processes';
 import type { Log, Server } from './server';
 import { ServerError } from './serverError';
 
@@ -14,6 +14,8 @@ const READY_WITHIN_MS = 60_000;
 const PORT_TAKEN = /address already in use|is taken by another program|EADDRINUSE/i;
 /** Time for an orderly end before SIGKILL. */
 const STOP_WITHIN_MS = 10_000;
+/** After these from `kill`, a server is on its way out. */
+const ENDING_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT']);
 /** A log past this size is moved aside at the next start. */
 const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
 
@@ -84,7 +86,9 @@ export class StartedServer implements Server {
   }
 
   async start(): Promise<void> {
-    if (this.child) return;
+    if (this.child && !this.ending) return;
+    // Told to end by `kill`, it may still be at it.
+    await this.stop();
     const { id, directory, name, log, dataDirectory, stopSignal } = this.options;
     mkdirSync(join(directory, 'logs'), { recursive: true });
     await clearLeftover({ directory, id, name, dataDirectory, stopSignal, stopWithinMs: STOP_WITHIN_MS, log });
@@ -104,8 +108,9 @@ export class StartedServer implements Server {
 
   async kill(name: NodeJS.Signals): Promise<void> {
     if (this.child?.pid === undefined) return;
-    if (name === 'SIGKILL') await this.end(this.child, name);
-    else signal(this.child.pid, name);
+    if (name === 'SIGKILL') return this.end(this.child, name);
+    if (ENDING_SIGNALS.has(name)) this.ending = true;
+    signal(this.child.pid, name);
   }
 
   private spawn(): ChildProcess {
@@ -132,8 +137,8 @@ export class StartedServer implements Server {
     child.once('exit', (code, bySignal) => {
       running.delete(child);
       if (this.child === child) this.child = undefined;
-      if (!this.ending)
-        this.options.log(`${name} ended (${bySignal ?? `exit code ${code}`}); its log is ${this.logFile}`);
+      if (this.ending) return;
+      this.options.log(`${name} ended (${bySignal ?? `exit code ${code}`}); its log is ${this.logFile}`);
     });
     // Whoever forgets to stop a server still gets to exit; the exit hook above then ends it.
     child.unref();
@@ -148,7 +153,7 @@ export class StartedServer implements Server {
         () => 'ready' as const,
         (error: unknown) => error as Error,
       );
-      if (child.exitCode !== null || child.signalCode !== null) throw this.failed(`${name} ended while it started`);
+      if (hasExited(child)) throw this.failed(`${name} ended while it started`);
       if (answer === 'ready') return;
       if (performance.now() > end) {
         throw this.failed(`${name} did not answer within ${READY_WITHIN_MS / 1000} s (${answer.message})`);
@@ -159,15 +164,17 @@ export class StartedServer implements Server {
 
   private async end(child: ChildProcess, name: NodeJS.Signals): Promise<void> {
     this.ending = true;
-    const pid = child.pid;
-    if (pid === undefined) return;
-    if (name !== 'SIGKILL') {
-      signal(pid, name);
-      // A server that was frozen with SIGSTOP reads the first signal only when it goes on.
-      if (process.platform !== 'win32') signal(pid, 'SIGCONT');
+    const { pid } = child;
+    if (pid !== undefined && !hasExited(child)) {
+      if (name !== 'SIGKILL') {
+        signal(pid, name);
+        // A server that was frozen with SIGSTOP reads the first signal only when it goes on.
+        if (process.platform !== 'win32') signal(pid, 'SIGCONT');
+      }
+      if (name === 'SIGKILL' || !(await gone([pid], STOP_WITHIN_MS))) await killTree(pid);
+      // Not its event: the child does not keep this process alive, and this wait must.
+      while (!hasExited(child)) await sleep(POLL_MS);
     }
-    if (name === 'SIGKILL' || !(await gone([pid], STOP_WITHIN_MS))) await killTree(pid);
-    while (child.exitCode === null && child.signalCode === null && isAlive(process.pid)) await sleep(POLL_MS);
     forgetProcess(this.options);
   }
 
@@ -185,14 +192,14 @@ export class StartedServer implements Server {
   }
 
   private failed(what: string): ServerError {
-    const written = readFileSync(this.logFile).subarray(this.logStart).toString('utf8').trim();
+    const written = readFileSync(this.logFile).subarray(this.logStart).toString('utf8').trim() || '(nothing)';
+    const last = written.split('\n').slice(-8);
     // Temporal writes whole dependency graphs into one line.
-    const lines = written
-      ? written
-          .split('\n')
-          .slice(-8)
-          .map((line) => line.slice(0, 400))
-      : ['(nothing)'];
+    const lines = last.map((line) => line.slice(0, 400));
     return new ServerError(`${what}; the end of its log ${this.logFile}:\n  ${lines.join('\n  ')}`);
   }
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }

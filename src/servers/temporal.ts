@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findTemporal } from './findBinaries';
 import { freePort, requireFree } from './ports';
+import { POLL_MS } from './processes';
 import { givenServer, silent, type Log, type Server } from './server';
 import { onFreePort, StartedServer } from './startedServer';
 
@@ -10,18 +11,18 @@ export interface TemporalOptions {
   /** History goes to `temporal/` below it, the log to `logs/`. */
   directory: string;
   /** Default: a free one. */
-  port?: number;
+  port?: number | undefined;
   /** Default: a free one. */
-  uiPort?: number;
+  uiPort?: number | undefined;
   /** Without the web UI. */
-  headless?: boolean;
+  headless?: boolean | undefined;
   /** Address of a running server to use as it is. */
-  url?: string;
+  url?: string | undefined;
   /** More flags for `temporal server start-dev`. */
-  extraArgs?: string[];
+  extraArgs?: string[] | undefined;
   /** Deletes the data first. */
-  fresh?: boolean;
-  log?: Log;
+  fresh?: boolean | undefined;
+  log?: Log | undefined;
 }
 
 export type TemporalServer = Server & { uiUrl: string | undefined };
@@ -93,7 +94,17 @@ function ownEnvironment(home: string): NodeJS.ProcessEnv {
 
 /** The namespace appears before its search attributes do, and a workflow that sets them at once would be refused. */
 async function namespaceIsUsable(address: string): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: 1_000 });
+  const connection = await Connection.connect({
+    address,
+    connectTimeout: 1_000,
+    channelArgs: {
+      // A proxy from the environment does not lead to this machine.
+      'grpc.enable_http_proxy': 0,
+      // Refused while the server starts, a channel would wait a second before it tries again.
+      'grpc.initial_reconnect_backoff_ms': POLL_MS,
+      'grpc.max_reconnect_backoff_ms': POLL_MS,
+    },
+  });
   try {
     await connection.withDeadline(Date.now() + 2_000, async () => {
       await connection.workflowService.describeNamespace({ namespace: 'default' });
