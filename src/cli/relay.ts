@@ -64,10 +64,10 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
 
   function explain(error: unknown): unknown {
     const options = { cause: error };
-    if (error instanceof sdk.WorkflowNotFoundError) {
+    if (error instanceof sdk.WorkflowNotFoundError || error instanceof sdk.QueryRejectedError) {
       return new RelayAbsentError(
         'no-relay',
-        `No outbox runs as ${relay}: start a worker with \`outbox worker\`.`,
+        `Nothing runs as ${relay}: start a worker with \`outbox worker\`, which starts the relay.`,
         options,
       );
     }
@@ -75,14 +75,17 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
       return new CommandFailure(`The relay refused: ${sentenceOf(error.cause ?? error)}`, undefined, options);
     }
     const cause = error instanceof sdk.ServiceError && error.cause ? error.cause : error;
+    const isUpdate = error instanceof sdk.WorkflowUpdateRPCTimeoutOrCancelledError;
     if (
-      error instanceof sdk.WorkflowUpdateRPCTimeoutOrCancelledError ||
+      isUpdate ||
       sdk.isGrpcDeadlineError(error) ||
+      sdk.isGrpcCancelledError(error) ||
       (sdk.isGrpcServiceError(cause) && /no poller/i.test(cause.details))
     ) {
+      const open = isUpdate ? ' The request may still be carried out.' : '';
       return new RelayAbsentError(
         'no-answer',
-        `No answer from ${relay}: see that a worker runs (\`outbox worker\`) and that its PostgreSQL answers.`,
+        `No answer from ${relay}: see that a worker runs (\`outbox worker\`) and that its PostgreSQL answers.${open}`,
         options,
       );
     }

@@ -29,7 +29,7 @@ export function addDrain(program: Command): void {
     .addHelpText(
       'after',
       `
-Exits with 1 when events that are due are left, and says why.
+Exits with 1 when the broker could not take an event now, and says why.
 
 Example:
   outbox drain`,

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { positive } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
-import { CommandFailure, EXIT, wrongUse } from '../cli/failure';
+import { CommandFailure, EXIT, sentenceOf, wrongUse } from '../cli/failure';
 import { importLines, type ImportProgress } from '../cli/importLines';
 import { linesOf } from '../cli/lines';
 import { counted, print, printJson } from '../cli/output';
@@ -84,7 +84,7 @@ async function runEnqueue(file: string | undefined, options: EnqueueVerbOptions)
         ? `The lines before line ${done.nextLine} are committed; nothing after them is. Go on with --from-line ${done.nextLine}.`
         : 'Nothing was enqueued.';
     const exitCode = error instanceof CommandFailure ? error.exitCode : EXIT.failed;
-    throw new CommandFailure(`${(error as Error).message} ${kept}`, exitCode, { cause: error });
+    throw new CommandFailure(`${sentenceOf(error).replace(/[^.!?:]$/, '$&.')} ${kept}`, exitCode, { cause: error });
   }
   report(done, options.json);
 }

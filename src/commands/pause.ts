@@ -5,7 +5,7 @@ import { loadConfig } from '../config';
 import { pauseUpdate } from '../workflows/messages';
 
 /** A claim that is open settles within seconds; a step that waits for PostgreSQL takes longer, and is worth knowing of. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 30_000;
 
 export function addPause(program: Command): void {
   program
