@@ -1,0 +1,13 @@
+/** What is measured, by area; an area that was not asked for is absent. */
+export type Figures = Partial<Record<Area, Record<string, unknown>>>;
+
+export type Area = 'machine' | 'drain' | 'latency' | 'temporal' | 'idle' | 'recovery' | 'claim' | 'cpu' | 'memory';
+
+/** Adds the figures of one part to those before it. */
+export function merged(all: Figures, more: Figures): Figures {
+  const result: Figures = { ...all };
+  for (const [area, figures] of Object.entries(more) as [Area, Record<string, unknown>][]) {
+    result[area] = { ...result[area], ...figures };
+  }
+  return result;
+}

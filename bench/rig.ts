@@ -1,0 +1,117 @@
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { Client, Connection } from '@temporalio/client';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type NatsConnection } from 'nats';
+import { loadConfig, type Config } from '../src/config';
+import { openDatabase, type Database } from '../src/postgres/database';
+import { migrate } from '../src/postgres/migrate';
+import { startNats, startPostgres, startTemporal, type Server } from '../src/servers';
+import { freePort } from '../src/servers/ports';
+import { requireBuild } from './build';
+import { Relay } from './relay';
+import { WorkerProcess } from './worker';
+
+/** What the shell may have set: the bench measures defaults. */
+const SETTINGS = /^(OUTBOX_|NATS_|TEMPORAL_|EVENT_|DATABASE_URL$)/;
+
+export type Say = (line: string) => void;
+
+/** The servers of one run, clients for them, and the worker processes that it starts. `stop` ends all of it. */
+export class Rig {
+  private readonly closers: (() => Promise<unknown> | void)[] = [];
+  private workers = 0;
+  db!: Database;
+  nats!: NatsConnection;
+  manager!: JetStreamManager;
+  relay!: Relay;
+  broker!: Server;
+  config!: Config;
+  private env!: NodeJS.ProcessEnv;
+
+  private constructor(
+    readonly directory: string,
+    readonly say: Say,
+    readonly quick: boolean,
+    private readonly profileTo: string | undefined,
+  ) {}
+
+  /** @param options.profileTo a directory that gets a CPU profile of every worker */
+  static create(options: { say: Say; quick: boolean; profileTo: string | undefined }): Rig {
+    const directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-bench-'));
+    return new Rig(directory, options.say, options.quick, options.profileTo);
+  }
+
+  /** Separate from `create`, so that what is half way up can be stopped. */
+  async open(): Promise<void> {
+    requireBuild();
+    const { directory } = this;
+    // Durable, as in production: a commit that does not reach the disk would flatter everything measured here.
+    const postgres = await this.server(startPostgres({ directory, durable: true }));
+    this.broker = await this.server(startNats({ directory }));
+    const metricsPort = await freePort();
+    const extraArgs = ['--metrics-port', String(metricsPort)];
+    const temporal = await this.server(startTemporal({ directory, headless: true, extraArgs }));
+    this.env = {
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !SETTINGS.test(name))),
+      DATABASE_URL: postgres.url,
+      NATS_URL: this.broker.url,
+      TEMPORAL_ADDRESS: temporal.url,
+    };
+    this.config = loadConfig(this.env);
+    this.db = this.database();
+    await migrate(this.db);
+    this.nats = await connect({ servers: this.broker.url, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+    this.onStop(() => this.nats.close());
+    this.manager = await jetstreamManager(this.nats);
+    const connection = await Connection.connect({ address: temporal.url });
+    this.onStop(() => connection.close());
+    this.relay = new Relay(new Client({ connection }), this.config.relayWorkflowId, metricsPort);
+  }
+
+  /** @param settings PostgreSQL's, for this pool's sessions only */
+  database(poolSize = 2, settings: Record<string, string> = {}): Database {
+    const url = new URL(this.config.databaseUrl);
+    const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+    if (options.length > 0) url.searchParams.set('options', options.join(' '));
+    const db = openDatabase({ url: url.toString(), schema: this.config.schema, poolSize, applicationName: 'bench' });
+    this.onStop(() => db.close());
+    return db;
+  }
+
+  /** A worker with every setting at its default but those given. */
+  async worker(settings: NodeJS.ProcessEnv = {}): Promise<WorkerProcess> {
+    const log = join(this.directory, 'logs', `worker-${++this.workers}.log`);
+    const profiling = this.profileTo ? ['--cpu-prof', `--cpu-prof-dir=${this.profileTo}`] : [];
+    const worker = await WorkerProcess.start(this.environment(settings), log, profiling);
+    this.onStop(() => worker.stop());
+    return worker;
+  }
+
+  environment(settings: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    return { ...this.env, ...settings };
+  }
+
+  onStop(closer: () => Promise<unknown> | void): void {
+    this.closers.push(closer);
+  }
+
+  /** Ends everything, the last first, and removes the data. Goes on when a part of it fails. Safe to repeat. */
+  async stop(): Promise<void> {
+    for (let closer = this.closers.pop(); closer; closer = this.closers.pop()) {
+      try {
+        await closer();
+      } catch (error) {
+        this.say(`while stopping: ${(error as Error).message}`);
+      }
+    }
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  private async server<T extends Server>(starting: Promise<T>): Promise<T> {
+    const server = await starting;
+    this.onStop(() => server.stop());
+    return server;
+  }
+}
