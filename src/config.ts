@@ -139,10 +139,13 @@ export function loadConfig(env: Environment = process.env) {
   });
 }
 
+/** Read by the development servers, which share the environment. */
+const DEVELOPMENT = /^OUTBOX_(PYPI_URL|(POSTGRES|NATS|TEMPORAL|TEMPORAL_UI)_PORT|TEST\w*)$/;
+
 /** A misspelled OUTBOX_ variable would otherwise silently leave the default in force. */
 function misspelled(given: Record<string, unknown>): string[] {
   const known = Object.keys(environment.shape);
   return Object.keys(given)
-    .filter((name) => name.startsWith('OUTBOX_') && !known.includes(name))
+    .filter((name) => name.startsWith('OUTBOX_') && !known.includes(name) && !DEVELOPMENT.test(name))
     .map((name) => `${name}: no such setting; the settings are listed by \`outbox config\``);
 }
