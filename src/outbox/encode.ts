@@ -1,26 +1,44 @@
 import { context, propagation } from '@opentelemetry/api';
+import { randomUUID } from 'node:crypto';
+import { types } from 'node:util';
 import { EnqueueError, type EnqueueErrorKind } from '../errors';
 import type { NewEvent } from '../event';
+import { measureJson } from './measureJson';
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** A header name becomes a line of a NATS message; these prefixes carry the record itself, or steer the broker. */
 const RESERVED_HEADER = /^(nats-|outbox-)/i;
-/** Body and headers share the broker's limit; 16 KiB are kept for the headers, and the fixed ones need about half. */
-const MAX_HEADER_BYTES = 8 * 1024;
+/** Body and headers share the broker's limit; 16 KiB are kept for the headers, of which the fixed ones need up to 1 KiB. */
+const MAX_HEADER_BYTES = 15 * 1024;
 const MAX_TEXT = 1_024;
+/**
+ * PostgreSQL with its default `max_stack_depth` gives up at about 13,000 levels, by an error that aborts the caller's
+ * transaction; `JSON.stringify` gives up at 2,000 or at 20,000, as the process was started. A limit below all of them
+ * refuses the same payloads everywhere.
+ */
+const MAX_DEPTH = 1_000;
 
 /**
  * One event as the JSON record that the insert statement reads.
  *
  * @throws EnqueueError for what PostgreSQL could not store, or NATS never deliver, or JSON would change in silence
  */
-export function encodeEvent(event: NewEvent, id: string, index: number, maxPayloadBytes: number): string {
+export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: number): { id: string; record: string } {
   const refuse = (kind: EnqueueErrorKind, message: string, cause?: unknown): never => {
     throw new EnqueueError(kind, index, message, cause === undefined ? undefined : { cause });
   };
   if (typeof event !== 'object' || event === null)
     refuse('invalid-event', `it is ${event === null ? 'null' : typeof event}, not an object`);
+  try {
+    return encode(event, maxPayloadBytes, refuse);
+  } catch (error) {
+    if (error instanceof EnqueueError) throw error;
+    return refuse('invalid-event', 'one of its fields could not be read', error);
+  }
+}
+
+function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): { id: string; record: string } {
   const name = (field: string, value: unknown) => {
     if (typeof value !== 'string' || !NAME.test(value)) {
       refuse(
@@ -30,60 +48,65 @@ export function encodeEvent(event: NewEvent, id: string, index: number, maxPaylo
     }
     return value as string;
   };
-  const uuid = (field: string, value: string | undefined) => {
-    if (value !== undefined && (typeof value !== 'string' || !UUID.test(value)))
-      refuse('invalid-event', `${field} ${quote(value)} is no UUID`);
-    return value;
-  };
-  const text = (field: string, value: string | undefined) => {
+  const uuid = (field: string, value: unknown) => {
     if (value === undefined) return undefined;
-    if (typeof value !== 'string') refuse('invalid-event', `${field} must be text, not ${typeof value}`);
+    if (typeof value !== 'string' || !UUID.test(value)) refuse('invalid-event', `${field} ${quote(value)} is no UUID`);
+    return (value as string).toLowerCase();
+  };
+  const text = (field: string, value: unknown) => {
+    if (value === undefined) return undefined;
+    if (typeof value !== 'string') return refuse('invalid-event', `${field} must be text, not ${typeof value}`);
     if (value.length > MAX_TEXT)
       refuse('too-large', `${field} has ${value.length} characters; ${MAX_TEXT} is the limit`);
     const flaw = textFlaw(value);
     if (flaw) refuse('invalid-text', `${field} holds ${flaw}`);
     return value;
   };
-  const time = (field: string, value: Date | undefined) => {
+  const time = (field: string, value: unknown) => {
     if (value === undefined) return undefined;
-    if (!(value instanceof Date) || Number.isNaN(value.getTime())) refuse('invalid-event', `${field} is no valid Date`);
+    if (!(value instanceof Date) || Number.isNaN(value.getTime()))
+      return refuse('invalid-event', `${field} is no valid Date`);
+    const year = value.getUTCFullYear();
+    if (year < 1 || year > 9_999) refuse('invalid-event', `${field} is in the year ${year}; 1 to 9999 can be stored`);
     return value.toISOString();
   };
-  if (
-    event.version !== undefined &&
-    (!Number.isInteger(event.version) || event.version < 1 || event.version > 2_147_483_647)
-  ) {
-    refuse('invalid-event', `version ${quote(event.version)} is no whole number from 1`);
-  }
-  if (typeof event.aggregateId !== 'string' || event.aggregateId === '')
-    refuse('invalid-event', 'aggregateId must be a text that is not empty');
+  const version = (value: unknown) => {
+    if (value === undefined) return 1;
+    if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > 2_147_483_647)
+      refuse('invalid-event', `version ${quote(value)} is no whole number from 1`);
+    return value;
+  };
 
-  const payload = encodePayload(event.payload, refuse);
-  const bytes = Buffer.byteLength(payload);
-  if (bytes > maxPayloadBytes) {
-    refuse('too-large', `its payload has ${bytes} bytes; ${maxPayloadBytes} is the limit (OUTBOX_MAX_PAYLOAD_BYTES)`);
-  }
-  const record = JSON.stringify({
-    i: uuid('eventId', id),
-    t: name('type', event.type),
-    a: name('aggregateType', event.aggregateType),
-    k: text('aggregateId', event.aggregateId),
-    c: uuid('companyId', event.companyId),
-    o: uuid('orgUnitId', event.orgUnitId),
-    h: encodeHeaders(event.headers, refuse),
-    v: event.version ?? 1,
+  const id = uuid('eventId', event.eventId ?? undefined) ?? randomUUID();
+  const { aggregateId } = event;
+  if (typeof aggregateId !== 'string' || aggregateId === '')
+    refuse('invalid-event', 'aggregateId must be a text that is not empty');
+  const texts = {
+    k: text('aggregateId', aggregateId),
     r: text('correlationId', event.correlationId),
     s: text('causationId', event.causationId),
+  };
+  const record = JSON.stringify({
+    i: id,
+    t: name('type', event.type),
+    a: name('aggregateType', event.aggregateType),
+    c: uuid('companyId', event.companyId),
+    o: uuid('orgUnitId', event.orgUnitId),
+    ...texts,
+    h: encodeHeaders(event.headers, Object.values(texts), refuse),
+    v: version(event.version),
     w: time('occurredAt', event.occurredAt),
     d: time('availableAt', event.availableAt),
   });
-  return `${record.slice(0, -1)},"p":${payload}}`;
+  return { id, record: `${record.slice(0, -1)},"p":${encodePayload(event.payload, maxPayloadBytes, refuse)}}` };
 }
 
 type Refuse = (kind: EnqueueErrorKind, message: string, cause?: unknown) => never;
 
-function encodePayload(payload: unknown, refuse: Refuse): string {
-  const check = (key: string, value: unknown): unknown => {
+function encodePayload(payload: unknown, maxBytes: number, refuse: Refuse): string {
+  const check = (key: string, given: unknown): unknown => {
+    // JSON.stringify unwraps `new String(…)` and the like only after this function has seen them.
+    const value = types.isBoxedPrimitive(given) ? (given.valueOf() as unknown) : given;
     const at = () => (key === '' ? 'the payload' : `the payload's ${quote(key)}`);
     const keyFlaw = textFlaw(key);
     if (keyFlaw) refuse('invalid-text', `a key of the payload holds ${keyFlaw}`);
@@ -105,35 +128,78 @@ function encodePayload(payload: unknown, refuse: Refuse): string {
     text = JSON.stringify(payload, check);
   } catch (error) {
     if (error instanceof EnqueueError) throw error;
-    if (error instanceof RangeError) refuse('too-large', 'its payload is nested too deeply', error);
+    if (error instanceof RangeError && /call stack/i.test(error.message))
+      refuse('too-large', 'its payload is nested too deeply', error);
+    if (error instanceof RangeError && /string length/i.test(error.message))
+      refuse('too-large', 'its payload is longer than any text can be', error);
     if (error instanceof TypeError && /circular/i.test(error.message))
       refuse('circular', 'its payload refers to itself', error);
     refuse('invalid-event', 'its payload could not be turned into JSON (a toJSON or a getter threw)', error);
   }
-  return text ?? refuse('invalid-event', `its payload is ${typeof payload}, which JSON has no form for`);
+  if (text === undefined)
+    return refuse('invalid-event', `its payload is ${typeof payload}, which JSON has no form for`);
+  const { bytes, depth } = measureJson(text);
+  if (depth > MAX_DEPTH) refuse('too-large', `its payload is nested ${depth} levels deep; ${MAX_DEPTH} is the limit`);
+  if (bytes > maxBytes) {
+    refuse(
+      'too-large',
+      `its payload has ${bytes} bytes as PostgreSQL prints it; ${maxBytes} is the limit (OUTBOX_MAX_PAYLOAD_BYTES)`,
+    );
+  }
+  return text;
 }
 
-function encodeHeaders(given: NewEvent['headers'], refuse: Refuse): Record<string, string> | undefined {
-  const headers: Record<string, string> = {};
-  propagation.inject(context.active(), headers);
-  for (const [name, value] of Object.entries(given ?? {})) {
+/**
+ * The caller's headers, then what the trace context adds to them. The caller did not write the latter and could not
+ * mend it, so what cannot be sent of it is left out, and never a reason to refuse the event.
+ */
+function encodeHeaders(
+  given: unknown,
+  texts: readonly (string | undefined)[],
+  refuse: Refuse,
+): Record<string, string> | undefined {
+  if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given)))
+    refuse('invalid-headers', 'headers must be an object of texts');
+  // Without a prototype, so that a header named `__proto__` is one.
+  const headers = Object.create(null) as Record<string, string>;
+  let bytes = texts.reduce((sum, text) => sum + (text === undefined ? 0 : headerBytes(text)), 0);
+  for (const [name, value] of Object.entries((given ?? {}) as Record<string, unknown>)) {
     if (!NAME.test(name) || RESERVED_HEADER.test(name)) {
       refuse(
         'invalid-headers',
         `the header name ${quote(name)} must match [A-Za-z0-9_-]{1,128} and not start with Nats- or Outbox-`,
       );
     }
-    if (typeof value !== 'string') refuse('invalid-headers', `the header ${name} must be text, not ${typeof value}`);
+    if (typeof value !== 'string')
+      return refuse('invalid-headers', `the header ${name} must be text, not ${typeof value}`);
     const flaw = textFlaw(value);
     if (flaw) refuse('invalid-text', `the header ${name} holds ${flaw}`);
     headers[name] = value;
+    bytes += headerBytes(name, value);
   }
-  const entries = Object.entries(headers);
-  if (entries.length === 0) return undefined;
-  const bytes = entries.reduce((sum, [name, value]) => sum + name.length + 3 * value.length, 0);
-  if (bytes > MAX_HEADER_BYTES)
-    refuse('too-large', `its headers may need ${bytes} bytes; ${MAX_HEADER_BYTES} is the limit`);
-  return headers;
+  if (bytes > MAX_HEADER_BYTES) {
+    refuse(
+      'too-large',
+      `its headers, aggregateId, correlationId and causationId may need ${bytes} bytes; ${MAX_HEADER_BYTES} is the limit`,
+    );
+  }
+  const ambient: Record<string, unknown> = {};
+  propagation.inject(context.active(), ambient);
+  for (const [name, value] of Object.entries(ambient)) {
+    if (name in headers || !NAME.test(name) || RESERVED_HEADER.test(name)) continue;
+    if (typeof value !== 'string' || textFlaw(value) || bytes + headerBytes(name, value) > MAX_HEADER_BYTES) continue;
+    headers[name] = value;
+    bytes += headerBytes(name, value);
+  }
+  return Object.keys(headers).length === 0 ? undefined : headers;
+}
+
+/** At most what these texts need in a message: whatever is not plain ASCII is sent percent-encoded. */
+function headerBytes(...texts: string[]): number {
+  return texts.reduce(
+    (sum, text) => sum + 2 + (/^[\x20-\x24\x26-\x7e]*$/.test(text) ? text.length + 4 : encodeURIComponent(text).length),
+    0,
+  );
 }
 
 /** What PostgreSQL's `jsonb` and `text` refuse. */
@@ -144,5 +210,6 @@ function textFlaw(text: string): string | undefined {
 }
 
 function quote(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value).slice(0, 60);
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
+  return typeof value === 'object' || typeof value === 'function' ? `(${typeof value})` : String(value).slice(0, 60);
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { EnqueueError } from '../errors';
 import { DEFAULT_MAX_PAYLOAD_BYTES, type NewEvent } from '../event';
 import { wakeChannel } from '../postgres/channel';
@@ -57,11 +56,10 @@ export async function enqueueEvents(
 
   const ids = new Set<string>();
   const encoded = events.map((event, index) => {
-    const id = event.eventId?.toLowerCase() ?? randomUUID();
-    const text = encodeEvent(event, id, index, maxBytes);
+    const { id, record } = encodeEvent(event, index, maxBytes);
     if (ids.has(id)) throw new EnqueueError('duplicate-event-id', index, `the event id ${id} is given twice`);
     ids.add(id);
-    return text;
+    return record;
   });
   await tx.query(sql, [`[${encoded.join(',')}]`, wake ? wakeChannel(schema) : null]);
   return [...ids];
