@@ -46,12 +46,12 @@ function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): { id:
         `${field} ${quote(value)} must match [A-Za-z0-9_-]{1,128}, as it becomes a part of the NATS subject`,
       );
     }
-    return value as string;
+    return value;
   };
   const uuid = (field: string, value: unknown) => {
     if (value === undefined) return undefined;
     if (typeof value !== 'string' || !UUID.test(value)) refuse('invalid-event', `${field} ${quote(value)} is no UUID`);
-    return (value as string).toLowerCase();
+    return value.toLowerCase();
   };
   const text = (field: string, value: unknown) => {
     if (value === undefined) return undefined;
@@ -211,5 +211,6 @@ function textFlaw(text: string): string | undefined {
 
 function quote(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
-  return typeof value === 'object' || typeof value === 'function' ? `(${typeof value})` : String(value).slice(0, 60);
+  // An object may have no way to become text.
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : `(${typeof value})`;
 }

@@ -10,7 +10,7 @@ export function measureJson(text: string): { bytes: number; depth: number } {
   let level = 0;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
+    switch (text.charAt(at)) {
       case '"':
         for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++;
         break;
@@ -30,6 +30,7 @@ export function measureJson(text: string): { bytes: number; depth: number } {
         // A minus inside a number belongs to its exponent; positive exponents are integers that nobody could read.
         if (text[at - 1] === 'e') extra += Number.parseInt(text.slice(at + 1, at + 5), 10);
         break;
+      default:
     }
   }
   return { bytes: Buffer.byteLength(text) + extra, depth };
