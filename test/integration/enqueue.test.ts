@@ -1,0 +1,380 @@
+import { context, createContextKey, propagation, type Context, type ContextManager } from '@opentelemetry/api';
+import fc from 'fast-check';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Client } from 'pg';
+import { EnqueueError } from '../../src/errors';
+import type { NewEvent } from '../../src/event';
+import { enqueueEvents, type EnqueueOptions } from '../../src/outbox/enqueue';
+import { wakeChannel } from '../../src/postgres/channel';
+import { cloneDatabase, type TestDatabase } from '../support/database';
+import { enqueue, event, events } from '../support/events';
+import { TestOutbox } from '../support/outbox';
+
+const LONG = process.env.OUTBOX_TEST_LONG === 'on';
+/** Shortened from 5,000. */
+const PROPERTY_RUNS = LONG ? 5_000 : 400;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await cloneDatabase();
+});
+afterAll(() => database.drop());
+
+async function inTransaction<T>(work: (client: Client) => Promise<T>, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT') {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    await client.query(end);
+    return result;
+  } finally {
+    await client.end();
+  }
+}
+
+async function storedIds(ids: readonly string[]): Promise<string[]> {
+  const { rows } = await database.db.query<{ event_id: string }>(
+    'SELECT event_id FROM :schema.event_queue WHERE event_id = ANY ($1) ORDER BY id',
+    [ids],
+  );
+  return rows.map((row) => row.event_id);
+}
+
+describe('enqueueEvents', () => {
+  it('joins the transaction of the caller: nobody else sees the events before its commit', async () => {
+    const { schema } = database;
+    const ids = await inTransaction(async (client) => {
+      const given = await enqueueEvents(client, [event()], { schema });
+      expect(await storedIds(given)).toEqual([]);
+      return given;
+    });
+    expect(await storedIds(ids)).toEqual(ids);
+  });
+
+  it('leaves nothing behind when the caller rolls back', async () => {
+    const { schema } = database;
+    const ids = await inTransaction((client) => enqueueEvents(client, events(3), { schema }), 'ROLLBACK');
+    expect(ids).toHaveLength(3);
+    expect(await storedIds(ids)).toEqual([]);
+  });
+
+  it('leaves the transaction usable after a refusal, since that came before any SQL', async () => {
+    const { schema } = database;
+    const ids = await inTransaction(async (client) => {
+      await expect(enqueueEvents(client, [event(), event({ payload: '\u0000' })], { schema })).rejects.toThrow(
+        EnqueueError,
+      );
+      return enqueueEvents(client, [event()], { schema });
+    });
+    expect(await storedIds(ids)).toEqual(ids);
+  });
+
+  it('writes any number of events with one statement, in the order given, and returns their ids in that order', async () => {
+    const { schema, db } = database;
+    let statements = 0;
+    const counting = {
+      query: (text: string, values?: unknown[]) => {
+        statements++;
+        return db.pool.query(text, values);
+      },
+    };
+    const own = '00000000-0000-4000-8000-00000000abcd';
+    const given = events(2_000, (index) => (index === 7 ? { eventId: own.toUpperCase() } : {}));
+    const ids = await enqueueEvents(counting, given, { schema });
+    expect(statements).toBe(1);
+    expect(ids[7]).toBe(own);
+    const { rows } = await db.query<{ event_id: string; n: number }>(
+      `SELECT event_id, (payload->>'n')::integer AS n FROM :schema.event_queue WHERE event_id = ANY ($1)
+        ORDER BY available_at, id`,
+      [ids],
+    );
+    expect(rows).toEqual(ids.map((id, n) => ({ event_id: id, n })));
+  });
+
+  it('stores every field, and fills in what is not given', async () => {
+    const full: NewEvent = {
+      type: 'Full',
+      aggregateType: 'thing',
+      aggregateId: 'id with blank, ü and 🎬',
+      payload: { a: 1 },
+      eventId: '00000000-0000-4000-8000-00000000aaaa',
+      version: 3,
+      companyId: '00000000-0000-4000-8000-00000000bbbb',
+      orgUnitId: '00000000-0000-4000-8000-00000000cccc',
+      correlationId: 'c',
+      causationId: 'd',
+      headers: { 'x-user': 'é' },
+      occurredAt: new Date('2020-02-29T23:59:59.999Z'),
+      availableAt: new Date('2999-12-31T00:00:00Z'),
+    };
+    const ids = await enqueue(database.db, [full, event({ aggregateId: 'bare' })]);
+    const { rows } = await database.db.query(
+      `SELECT *, occurred_at > clock_timestamp() - interval '1 minute' AS now,
+              available_at <= clock_timestamp() AS due FROM :schema.event_queue WHERE event_id = ANY ($1) ORDER BY id`,
+      [ids],
+    );
+    expect(rows).toMatchObject([
+      {
+        event_type: 'Full',
+        aggregate_type: 'thing',
+        aggregate_id: full.aggregateId,
+        payload: { a: 1 },
+        event_id: full.eventId,
+        version: 3,
+        company_id: full.companyId,
+        org_unit_id: full.orgUnitId,
+        correlation_id: 'c',
+        causation_id: 'd',
+        headers: { 'x-user': 'é' },
+        occurred_at: full.occurredAt,
+        available_at: full.availableAt,
+        status: 'pending',
+        attempts: 0,
+        deferrals: 0,
+      },
+      {
+        version: 1,
+        company_id: null,
+        correlation_id: null,
+        headers: null,
+        now: true,
+        due: true,
+      },
+    ]);
+  });
+
+  it('gives the events of one long transaction the times of their writing, not that of its beginning', async () => {
+    const { schema, db } = database;
+    const ids = await inTransaction(async (client) => {
+      const [first] = await enqueueEvents(client, [event()], { schema });
+      const [between] = await enqueue(db, [event()]);
+      const [last] = await enqueueEvents(client, [event()], { schema });
+      return [first!, between!, last!];
+    });
+    const { rows } = await db.query<{ event_id: string }>(
+      'SELECT event_id FROM :schema.event_queue WHERE event_id = ANY ($1) ORDER BY available_at, id',
+      [ids],
+    );
+    expect(rows.map((row) => row.event_id)).toEqual(ids);
+  });
+});
+
+describe('the wake-up', () => {
+  let listener: Client;
+  const heard: string[] = [];
+
+  beforeAll(async () => {
+    listener = new Client({ connectionString: database.url });
+    await listener.connect();
+    listener.on('notification', ({ channel }) => heard.push(channel));
+    await listener.query(`LISTEN ${wakeChannel(database.schema)}`);
+    await listener.query('LISTEN fence');
+  });
+  afterAll(() => listener.end());
+
+  /** Notifications arrive in the order of their commits, so what was sent before the fence has been heard by then. */
+  async function wakeUpsOf(work: () => Promise<unknown>): Promise<number> {
+    heard.length = 0;
+    await work();
+    const fence = new Promise<void>((resolve) => {
+      const hear = ({ channel }: { channel: string }) => {
+        if (channel !== 'fence') return;
+        listener.off('notification', hear);
+        resolve();
+      };
+      listener.on('notification', hear);
+    });
+    await database.db.query('NOTIFY fence');
+    await fence;
+    return heard.filter((channel) => channel !== 'fence').length;
+  }
+
+  const threeCalls = (options: EnqueueOptions = {}, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT') =>
+    inTransaction(async (client) => {
+      const { schema } = database;
+      for (let call = 0; call < 3; call++) await enqueueEvents(client, events(10), { schema, ...options });
+    }, end);
+
+  it('is sent once for a transaction, however often it enqueued', async () => {
+    expect(await wakeUpsOf(() => threeCalls())).toBe(1);
+    expect(await wakeUpsOf(() => threeCalls().then(() => threeCalls()))).toBe(2);
+  });
+
+  it('is not sent by a transaction that rolls back', async () => {
+    expect(await wakeUpsOf(() => threeCalls({}, 'ROLLBACK'))).toBe(0);
+  });
+
+  it('is not sent with `wake: false`', async () => {
+    expect(await wakeUpsOf(() => threeCalls({ wake: false }))).toBe(0);
+  });
+
+  it('is not sent with OUTBOX_NOTIFY=off, unless the call asks for it', async () => {
+    process.env.OUTBOX_NOTIFY = 'off';
+    try {
+      expect(await wakeUpsOf(() => threeCalls())).toBe(0);
+      expect(await wakeUpsOf(() => threeCalls({ wake: true }))).toBe(1);
+    } finally {
+      delete process.env.OUTBOX_NOTIFY;
+    }
+  });
+});
+
+describe('the trace context', () => {
+  const SPAN = createContextKey('span');
+  const storage = new AsyncLocalStorage<Context>();
+  const manager: ContextManager = {
+    active: () => storage.getStore() ?? ROOT,
+    with: (active, work, self, ...args) => storage.run(active, () => work.call(self as never, ...args)),
+    bind: (_active, target) => target,
+    enable: () => manager,
+    disable: () => manager,
+  };
+  const ROOT = context.active();
+
+  beforeAll(() => {
+    context.setGlobalContextManager(manager);
+    propagation.setGlobalPropagator({
+      fields: () => ['traceparent', 'baggage'],
+      extract: (active) => active,
+      inject: (active, carrier, setter) => {
+        const span = active.getValue(SPAN);
+        if (typeof span !== 'string') return;
+        setter.set(carrier, 'traceparent', span);
+        setter.set(carrier, 'nats-expected-stream', 'not for a propagator to say');
+        setter.set(carrier, 'baggage', `k=${'v'.repeat(20_000)}`);
+      },
+    });
+  });
+  afterAll(() => {
+    context.disable();
+    propagation.disable();
+  });
+
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const headersFrom = async (over: Partial<NewEvent>) => {
+    const span = ROOT.setValue(SPAN, traceparent);
+    const ids = await context.with(span, () => enqueue(database.db, [event(over)]));
+    const { rows } = await database.db.query<{ headers: unknown }>(
+      'SELECT headers FROM :schema.event_queue WHERE event_id = ANY ($1)',
+      [ids],
+    );
+    return rows[0]?.headers;
+  };
+
+  it('is stored with the event, beside its own headers', async () => {
+    expect(await headersFrom({ headers: { a: 'b' } })).toEqual({ a: 'b', traceparent });
+  });
+
+  it('gives way to a traceparent of the caller', async () => {
+    expect(await headersFrom({ headers: { traceparent: 'mine' } })).toEqual({ traceparent: 'mine' });
+  });
+
+  it('never makes an event too large: baggage that does not fit is left out', async () => {
+    expect(await headersFrom({})).toEqual({ traceparent });
+  });
+
+  it('is not there without an active span', async () => {
+    const ids = await enqueue(database.db, [event()]);
+    const { rows } = await database.db.query('SELECT headers FROM :schema.event_queue WHERE event_id = ANY ($1)', [
+      ids,
+    ]);
+    expect(rows).toEqual([{ headers: null }]);
+  });
+});
+
+describe('any JSON value', () => {
+  /** Any UTF-16 code unit, with NUL and half characters more often than by chance. */
+  const unit = fc.oneof(
+    { weight: 20, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }) },
+    { weight: 5, arbitrary: fc.constantFrom('"', '\\', '\u0001', '\u007f', '\u2028', '٣', 'ش', '🎬', ',', ':') },
+    { weight: 1, arbitrary: fc.constantFrom('\u0000', '\ud800', '\udfff') },
+  );
+
+  it(`is stored equal or refused with an EnqueueError, and never larger than the limit (${PROPERTY_RUNS} values)`, async () => {
+    const { schema, db } = database;
+    const seen = { stored: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue({ stringUnit: unit, depthSize: 'large' }), async (payload) => {
+        let ids: string[];
+        try {
+          ids = await enqueueEvents(db.pool, [event({ payload })], { schema, wake: false, maxPayloadBytes: 1_500 });
+        } catch (error) {
+          if (!(error instanceof EnqueueError)) throw error;
+          seen.refused++;
+          return;
+        }
+        const { rows } = await db.query<{ text: string; bytes: number }>(
+          'SELECT payload::text AS text, payload_bytes AS bytes FROM :schema.event_queue WHERE event_id = ANY ($1)',
+          [ids],
+        );
+        // JSON has no -0: what JSON.stringify makes of the value is the value that was asked to be stored.
+        expect(JSON.parse(rows[0]!.text)).toEqual(JSON.parse(JSON.stringify(payload)));
+        expect(rows[0]!.bytes).toBeLessThanOrEqual(1_500);
+        expect(Buffer.byteLength(rows[0]!.text)).toBe(rows[0]!.bytes);
+        seen.stored++;
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+    expect(seen.stored).toBeGreaterThan(PROPERTY_RUNS / 4);
+    expect(seen.refused).toBeGreaterThan(0);
+  });
+
+  it('is stored at the deepest nesting that is accepted, which is far from what PostgreSQL refuses', async () => {
+    const { schema, db } = database;
+    const nested = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+    const ids = await enqueueEvents(db.pool, [event({ payload: JSON.parse(nested(1_000)) as unknown })], { schema });
+    expect(await storedIds(ids)).toEqual(ids);
+    await expect(db.query('SELECT $1::jsonb', [nested(5_000)])).resolves.toBeDefined();
+  });
+});
+
+describe('payloads on their way to the broker (C13)', () => {
+  let outbox: TestOutbox;
+  beforeAll(async () => {
+    outbox = await TestOutbox.create();
+    await outbox.startWorker();
+  });
+  afterAll(() => outbox.close());
+
+  it('arrays, scalars, null, emoji and right-to-left text arrive equal', async () => {
+    const payloads = [
+      [1, 'a', null],
+      [],
+      {},
+      'text',
+      '',
+      42,
+      0,
+      -1.5,
+      false,
+      true,
+      null,
+      Number.MAX_SAFE_INTEGER,
+      { n: 1.1, deep: [[[{ '': [] }]]] },
+      '🎬👩‍👩‍👧‍👦 שלום עולم مرحبا \u202e\u2028"\\\n\u0001',
+      { 'clé 🎥': 'é' },
+    ];
+    const ids = await enqueue(
+      outbox.db,
+      payloads.map((payload) => event({ payload })),
+    );
+    await outbox.allDone();
+    const bodies = new Map((await outbox.messages()).map(({ eventId, body }) => [eventId, body]));
+    expect(ids.map((id) => JSON.parse(bodies.get(id) ?? 'undefined') as unknown)).toEqual(payloads);
+  });
+
+  it('numbers that JavaScript would round arrive digit for digit', async () => {
+    const raw = ['{"id": 9007199254740993}', '{"n": 1.10}', '-123456789012345678901234567890.10', '[1.0, 0.10e2]'];
+    const { rows } = await outbox.db.query<{ event_id: string; text: string }>(
+      `INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload)
+       SELECT gen_random_uuid(), 'Raw', 'thing', 'a', raw::jsonb FROM unnest($1::text[]) AS raw
+       RETURNING event_id, payload::text AS text`,
+      [raw],
+    );
+    expect(rows.map(({ text }) => text)).toEqual([...raw.slice(0, 3), '[1.0, 10]']);
+    await outbox.allDone();
+    const bodies = new Map((await outbox.messages()).map(({ eventId, body }) => [eventId, body]));
+    expect(rows.map(({ event_id }) => bodies.get(event_id))).toEqual(rows.map(({ text }) => text));
+  });
+});
