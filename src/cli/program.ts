@@ -17,7 +17,7 @@ import { fail, note } from './output';
 
 const EXAMPLES = `
 Examples:
-  outbox dev                              all on this machine: servers and worker
+  outbox dev                              servers and a worker on this machine
   outbox status --watch                   state of the relay, and what waits
   outbox dead list --type OrderPlaced     what the relay gave up, and why
   outbox reemit --all --type OrderPlaced  hand it back with a fresh budget
@@ -29,8 +29,8 @@ Environment:
   DATABASE_URL        PostgreSQL that holds the outbox
   OUTBOX_SCHEMA       schema of its tables
   NATS_URL            NATS server that events go to
-  TEMPORAL_ADDRESS    Temporal server; TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
-                      the other standard variables work too
+  TEMPORAL_ADDRESS    Temporal server; TEMPORAL_NAMESPACE, TEMPORAL_API_KEY
+                      and the other standard variables work too
   OUTBOX_LOG_LEVEL    debug, info, warn, error or silent; debug also shows the
                       stack of an error
   NO_COLOR            no colours

@@ -33,17 +33,21 @@ export function addEnqueue(program: Command): void {
     .addHelpText(
       'after',
       `
-Fields of a line: type, aggregateType, aggregateId, payload; optional: eventId, version, companyId, orgUnitId,
-correlationId, causationId, headers, occurredAt, availableAt (times as ISO 8601 with a zone).
+Fields of a line: type, aggregateType, aggregateId, payload; optional: eventId,
+version, companyId, orgUnitId, correlationId, causationId, headers, occurredAt,
+availableAt (times as ISO 8601 with a zone).
 
-A bad line ends it: the line is named, nothing of its transaction is kept, and the transactions before it stay. With
-an eventId in each line an import can be repeated safely: an id that is in the outbox is refused.
+A bad line ends it: the line is named, nothing of its transaction is kept, and
+the transactions before it stay. With an eventId in each line an import can be
+repeated safely: an id that is in the outbox is refused.
 
 Examples:
   outbox enqueue events.ndjson
   zcat events.ndjson.gz | outbox enqueue --batch 2000
   outbox enqueue events.ndjson --from-line 4501
-  echo '{"type":"OrderPlaced","aggregateType":"order","aggregateId":"42","payload":{"total":12}}' | outbox enqueue`,
+
+One line:
+  {"type":"Paid","aggregateType":"order","aggregateId":"42","payload":{"sum":9}}`,
     )
     .action(runEnqueue);
 }

@@ -47,7 +47,8 @@ export function addReemit(program: Command): void {
     .addHelpText(
       'after',
       `
-Exits with 1 when one of the ids was not revived, and says why; the others are revived all the same.
+Exits with 1 when one of the ids was not revived, and says why; the others are
+revived all the same.
 
 Examples:
   outbox reemit 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11

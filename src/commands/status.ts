@@ -35,7 +35,8 @@ export function addStatus(program: Command): void {
     .addHelpText(
       'after',
       `
-Exits with 1 only when neither half could be read; scripts that need both read \`available\` in --json.
+Exits with 1 only when neither half could be read; scripts that need both read
+\`available\` in --json.
 
 Examples:
   outbox status

@@ -15,8 +15,9 @@ export function addWorker(program: Command): void {
       `
 Logs go to stderr: readable on a terminal, JSON otherwise.
 
-On SIGTERM what is acknowledged is marked done, the rest is free for other workers at once, and the exit code is 0.
-The longest it takes is set by OUTBOX_SHUTDOWN_GRACE_MS.
+On SIGTERM what is acknowledged is marked done, the rest is free for other
+workers at once, and the exit code is 0. The longest it takes is set by
+OUTBOX_SHUTDOWN_GRACE_MS.
 
 Examples:
   outbox worker
