@@ -4,10 +4,10 @@ import { createProgram } from '../../src/cli/program';
 const WIDTH = 80;
 
 function verbs(command: Command, path = 'outbox'): [string, Command][] {
-  return [
-    [path, command],
-    ...command.commands.flatMap((each) => verbs(each, `${path} ${each.name()}`)),
-  ] satisfies [string, Command][];
+  return [[path, command], ...command.commands.flatMap((each) => verbs(each, `${path} ${each.name()}`))] satisfies [
+    string,
+    Command,
+  ][];
 }
 
 describe.each(verbs(createProgram()))('%s --help', (_, command) => {
