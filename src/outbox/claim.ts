@@ -19,7 +19,7 @@ const COLUMNS = `
     aggregate_id AS "aggregateId", company_id AS "companyId", org_unit_id AS "orgUnitId",
     payload::text AS "payload", headers, version,
     correlation_id AS "correlationId", causation_id AS "causationId",
-    to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "occurredAt",
+    coalesce(to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), occurred_at::text) AS "occurredAt",
     deferrals, failure_reason AS "failureReason", payload_bytes AS "payloadBytes"`;
 
 /** The same by their names outside; `available_at` stays in PostgreSQL, as a Date for each row would cost more than the claim. */
@@ -32,6 +32,7 @@ const NAMES = `
  * token behind the fence takes nothing. Negative tokens (`drainOnce`) stand outside the fence.
  * MATERIALIZED and the array keep the locked rows from being selected a second time under any plan, which is how
  * others came to take more than their limit (C02).
+ * A foreign writer may have written an infinite time; before version 17 PostgreSQL fails on its difference to another.
  */
 const CLAIM_DUE = `
   WITH fence AS MATERIALIZED (
@@ -55,7 +56,8 @@ const CLAIM_DUE = `
     RETURNING available_at, ${COLUMNS}
   )
   SELECT EXISTS (SELECT FROM fence) AS held, (SELECT count(*)::integer FROM due) AS due,
-         (extract(epoch FROM clock_timestamp() - available_at) * 1000)::float8 AS "ageMs", ${NAMES}
+         CASE WHEN isfinite(available_at)
+              THEN (extract(epoch FROM clock_timestamp() - available_at) * 1000)::float8 END AS "ageMs", ${NAMES}
     FROM (VALUES (true)) AS always LEFT JOIN taken ON true
    ORDER BY available_at, id`;
 

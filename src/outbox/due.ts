@@ -8,14 +8,18 @@ export interface Due {
 }
 
 const NEXT_DUE = `
-  SELECT (SELECT greatest(0, ceil(extract(epoch FROM coalesce(retry_at, available_at) - clock_timestamp()) * 1000))::float8
+  SELECT (SELECT CASE coalesce(retry_at, available_at)
+                   WHEN 'infinity' THEN NULL
+                   WHEN '-infinity' THEN 0
+                   ELSE greatest(0, ceil(extract(epoch FROM coalesce(retry_at, available_at) - clock_timestamp()) * 1000))
+                 END::float8
             FROM :schema.event_queue
            WHERE status IN ('pending', 'deferred')
            ORDER BY coalesce(retry_at, available_at), id
            LIMIT 1) AS "inMs",
          EXISTS (SELECT FROM :schema.event_queue WHERE status = 'deferred') AS deferred`;
 
-/** How long a claim may sleep. One statement that reads two index entries: it is all that an idle relay runs. */
+/** How long a claim may sleep; what a foreign writer put off to `infinity` never ends a sleep. One statement that reads two index entries: it is all that an idle relay runs. */
 export async function nextDue(db: Database): Promise<Due> {
   const { rows } = await db.query<Due>(NEXT_DUE);
   return rows[0] ?? { inMs: null, deferred: false };
