@@ -36,6 +36,7 @@ export function createRelayActivities(deps: RelayDeps) {
   /** Batches claimed here whose outcomes nobody has collected yet. */
   const batches = new Map<string, Batch>();
   const timings = timingsOf(config);
+  const lastProbe = { at: -Infinity };
 
   async function claim({ openTokens }: ClaimRequest): Promise<ClaimResult> {
     // Left by an attempt whose result never reached the workflow; its rows are taken over below.
@@ -57,7 +58,7 @@ export function createRelayActivities(deps: RelayDeps) {
     const batch = new Batch(token, broker);
     const signal = AbortSignal.any([deps.stopping, Context.current().cancellationSignal]);
     try {
-      const why = await collect({ db, broker, wake: deps.wake, relay: config.relay }, batch, signal);
+      const why = await collect({ db, broker, wake: deps.wake, relay: config.relay, lastProbe }, batch, signal);
       await Promise.race([
         batch.settled(),
         Context.current()
@@ -104,10 +105,10 @@ export function createRelayActivities(deps: RelayDeps) {
     const [first] = outcome.exceptions;
     if (!first) return logger.debug(counts, 'Published');
     const rows = outcome.exceptions.reduce((sum, { ids }) => sum + ids.length, 0);
-    logger.warn(
-      { ...counts, notPublished: rows, reason: first.reason },
-      'Not all events of this pass could be published',
-    );
+    const fields = { ...counts, notPublished: rows, reason: first.reason };
+    // A probe says again what was said when its row was deferred.
+    if (outcome.exceptions.every(({ write }) => write === 'put back')) logger.debug(fields, 'A probe failed');
+    else logger.warn(fields, 'Not all events of this pass could be published');
   }
 
   async function mark(token: string, outcome: BatchOutcome): Promise<Settled> {

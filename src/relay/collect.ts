@@ -19,6 +19,11 @@ export interface CollectDeps {
   readonly broker: Broker;
   readonly wake: WakeListener;
   readonly relay: Config['relay'];
+  /**
+   * When this worker probed last. Kept from claim to claim: a failed probe ends its claim, so a time of the claim's own
+   * would make one deferred row a loop of probes without a pause (C35).
+   */
+  readonly lastProbe: { at: number };
 }
 
 /** Why collecting ended. */
@@ -32,9 +37,8 @@ export type Collected = 'slice over' | 'nothing due' | 'interrupted' | 'broker a
  * @param signal ends collecting; what was claimed stays in the batch
  */
 export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSignal): Promise<Collected> {
-  const { db, broker, wake, relay } = deps;
+  const { db, broker, wake, relay, lastProbe } = deps;
   let end = performance.now() + relay.longPollMs;
-  let probed = -Infinity;
   const left = () => end - performance.now();
 
   for (;;) {
@@ -68,17 +72,19 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
   async function rest(seen: number): Promise<Collected | 'look again'> {
     for (;;) {
       const due = await nextDue(db);
-      if (due.deferred && batch.rows === 0 && performance.now() - probed >= relay.probeMs) {
-        probed = performance.now();
+      const untilProbe = due.deferred && batch.rows === 0 ? lastProbe.at + relay.probeMs - performance.now() : Infinity;
+      if (untilProbe <= 0) {
+        lastProbe.at = performance.now();
         const probe = await claimProbe(db, batch.token);
         if (!probe.held) return 'superseded';
         batch.add(probe.events, probe.bytes, true);
         // What a probe tells is wanted at once: others may be freed by it.
         if (probe.events.length > 0) return 'slice over';
+        continue;
       }
       const untilDue = due.inMs === 0 ? LOCKED_ROW_WAIT_MS : (due.inMs ?? Infinity);
       const poll = wake.proven ? relay.pollMs : relay.unprovenPollMs;
-      const sleep = Math.min(left(), poll, untilDue);
+      const sleep = Math.min(left(), poll, untilDue, untilProbe);
       await wake.wait(seen, sleep, signal);
       if (left() <= 0) return batch.rows > 0 ? 'slice over' : 'nothing due';
       if (signal.aborted || !broker.up || wake.count !== seen || untilDue <= sleep) return 'look again';

@@ -16,18 +16,21 @@ export async function writeOutcome(
   relay: Config['relay'],
 ): Promise<Settled> {
   const written = { done: 0, deferred: 0, dead: 0, returned: 0 };
+  let putBack = 0;
   const backoff = { firstMs: relay.backoffFirstMs, maxMs: relay.backoffMaxMs };
   for (const { write, reason, ids } of outcome.exceptions) {
     if (write === 'defer') written.deferred += await defer(db, token, ids, reason, backoff);
     else if (write === 'bury') written.dead += await bury(db, token, ids, reason);
-    else if (write === 'put back') written.deferred += await putBackProbe(db, token, ids);
+    else if (write === 'put back') putBack += await putBackProbe(db, token, ids);
     else written.returned += await free(db, token, ids);
   }
   const except = outcome.exceptions.flatMap((exception) => exception.ids);
   if (outcome.published > 0) written.done = await markDone(db, token, except);
   const freed = outcome.recovered.length > 0 ? await freeDeferred(db, outcome.recovered, relay.batchSize) : 0;
+  // Not deferred once more by being looked at, so that the count of deferrals says how often events had to wait.
+  written.returned += putBack;
   // A claim that sleeps must learn of an earlier due time.
-  if (freed > 0 || written.deferred > 0) await notify(db);
+  if (freed > 0 || written.deferred > 0 || putBack > 0) await notify(db);
   return { ...written, lost: Math.max(0, outcome.published + except.length - sum(written)) };
 }
 
