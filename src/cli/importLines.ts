@@ -77,7 +77,8 @@ async function inTransaction(db: Database, open: readonly NumberedEvent[], optio
   const client = await db.pool.connect();
   let broken: Error | undefined;
   // A connection that dies while the next lines are read must not end the process; the next statement reports it.
-  client.on('error', (error) => (broken = error));
+  const onError = (error: Error) => (broken = error);
+  client.on('error', onError);
   let committing = false;
   try {
     await client.query('BEGIN');
@@ -89,6 +90,7 @@ async function inTransaction(db: Database, open: readonly NumberedEvent[], optio
     await client.query('ROLLBACK').catch(() => undefined);
     throw whichLine(open, error, committing);
   } finally {
+    client.off('error', onError);
     client.release(broken);
   }
 }

@@ -16,7 +16,7 @@ export function addDev(program: Command): void {
     .command('dev')
     .summary('servers for development, and a worker')
     .description(
-      'Starts PostgreSQL, NATS and Temporal (with its UI) on this machine for development, and a worker beside them, until Ctrl-C. Data is kept for the next run. A server that DATABASE_URL, NATS_URL or TEMPORAL_ADDRESS names is used as it is.',
+      'Starts PostgreSQL, NATS and Temporal (with its UI) on this machine for development, and a worker beside them, until Ctrl-C. Data is kept for the next run. A server that DATABASE_URL, NATS_URL or TEMPORAL_ADDRESS names is used as it is. The ports are fixed; OUTBOX_POSTGRES_PORT, OUTBOX_NATS_PORT, OUTBOX_TEMPORAL_PORT and OUTBOX_TEMPORAL_UI_PORT move them.',
     )
     .option('--directory <path>', 'where data and logs are kept', '.outbox')
     .option('--fresh', 'delete that data first')
@@ -39,10 +39,12 @@ async function runDev(options: DevOptions): Promise<void> {
   const { logLevel } = loadConfig(env);
   const logger = createLogger(logLevel);
   const stop = stopSignal((name) => logger.info(`${name}: stopping`));
-  const { startServers } = await loadServers();
+  const { portsFromEnvironment, startServers } = await loadServers();
   const servers = await startServers({
     directory: options.directory,
     fresh: options.fresh ?? false,
+    // Fixed ones, so that what another terminal was told stays true after a restart.
+    ports: portsFromEnvironment(env),
     given: given(env),
     log: (line) => logger.info(line),
   });

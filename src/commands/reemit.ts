@@ -9,13 +9,16 @@ import { reemit, reemitAll } from '../outbox/deadLetters';
 import {
   reemitAllUpdate,
   reemitUpdate,
+  statusQuery,
   type DeadLetterFilter,
   type ReemitAllResult,
   type ReemitResult,
 } from '../workflows/messages';
 
-/** The relay answers within a moment; when it does not, the database is asked directly, which is just as good. */
-const TIMEOUT_MS = 15_000;
+/** Whether a relay is there at all is known within a moment; without one the database does just as well. */
+const QUERY_TIMEOUT_MS = 5_000;
+/** A million dead letters take most of a minute, and the count is part of the answer. */
+const TIMEOUT_MS = 600_000;
 /** Ids of one request: well below Temporal's limit on a payload. */
 const CHUNK = 1_000;
 
@@ -108,8 +111,8 @@ async function reviveAll(config: Config, filter: DeadLetterFilter, options: Reem
 }
 
 /**
- * The relay writes re-emits between its passes and in its history. Without it the same statement runs here. A relay
- * that was asked and did not answer in time may still carry the order out: it then finds nothing left to revive.
+ * Through the relay, the order stands in its history. Without one the same statement runs here. A relay that is there
+ * but does not finish in time is an error: it may still carry the order out, and a second way would spoil the count.
  */
 async function throughRelayOrDatabase<T>(
   config: Config,
@@ -118,13 +121,16 @@ async function throughRelayOrDatabase<T>(
 ): Promise<{ result: T; via: 'relay' | 'database' }> {
   let relay: RelayLink | undefined;
   try {
-    relay = await connectRelay(config);
+    try {
+      relay = await connectRelay(config);
+      await relay.ask(QUERY_TIMEOUT_MS, (handle) => handle.query(statusQuery));
+    } catch (error) {
+      if (!(error instanceof RelayAbsentError)) throw error;
+      note(`${error.message}\nGoing directly through the database instead.`);
+      return { result: await throughDatabase(), via: 'database' };
+    }
     return { result: await throughRelay(relay), via: 'relay' };
-  } catch (error) {
-    if (!(error instanceof RelayAbsentError)) throw error;
-    note(`${error.message}\nGoing directly through the database instead.`);
   } finally {
     await relay?.close();
   }
-  return { result: await throughDatabase(), via: 'database' };
 }
