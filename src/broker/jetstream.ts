@@ -1,4 +1,4 @@
-import { jetstream, type Batch, type JetStreamClient } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type Batch, type JetStreamClient } from '@nats-io/jetstream';
 import type { MsgHdrs } from 'nats';
 import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
@@ -14,8 +14,6 @@ import { ensureTopology, type Topology } from './topology';
 const MIN_ATOMIC = 32;
 /** The server's own limit for one atomic batch. */
 const MAX_ATOMIC = 1_000;
-/** Bodies from here on are measured with their headers against the broker's limits before they are sent. */
-const MEASURE_FROM = 8 * 1024;
 
 interface Message {
   readonly event: ClaimedEvent;
@@ -36,10 +34,16 @@ export class JetStreamBroker implements Broker {
     private readonly config: Config,
     logger: Logger,
   ) {
-    this.link = new NatsLink(config.nats, async (connection) => {
-      this.topology = await ensureTopology(connection, config, logger);
-      this.js = jetstream(connection, { timeout: config.nats.publishTimeoutMs });
-    });
+    this.link = new NatsLink(
+      config.nats,
+      async (connection) => {
+        this.topology = await ensureTopology(connection, config, logger);
+        this.js = jetstream(connection, { timeout: config.nats.publishTimeoutMs });
+      },
+      // Tells a publish that nobody answers from a JetStream that answers nobody: only the latter is away.
+      async (connection, timeout) =>
+        (await jetstreamManager(connection, { checkAPI: false, timeout })).getAccountInfo(),
+    );
     // Requests that were under way when the connection broke are not answered any more: no need to wait for them.
     this.link.onDown((reason) => {
       for (const flight of [...this.inFlight]) flight.settle({ kind: 'away', reason });
@@ -113,7 +117,6 @@ export class JetStreamBroker implements Broker {
   private tooLarge(event: ClaimedEvent, headers: MsgHdrs): Outcome | undefined {
     const serverLimit = this.link.connection?.info?.max_payload ?? Infinity;
     const { maxMessageSize } = this.topology;
-    if (event.payload.length < MEASURE_FROM && maxMessageSize < 0) return undefined;
     const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
     if (bytes > serverLimit)
       return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${serverLimit}` };
