@@ -30,6 +30,8 @@ export class NatsLink {
     private readonly nats: Config['nats'],
     /** Runs after each connection is made, before the link is up; a throw keeps it down and is tried again. */
     private readonly prepare: (connection: NatsConnection) => Promise<void>,
+    /** Asks what stands behind the server's answer to a ping; a throw means that it is away. */
+    private readonly ask: (connection: NatsConnection, timeoutMs: number) => Promise<unknown> = () => Promise.resolve(),
   ) {
     this.server = maskUrl(nats.url);
     this.reason = `not connected to NATS at ${this.server} yet`;
@@ -64,10 +66,22 @@ export class NatsLink {
     await this.connection?.close().catch(() => undefined);
   }
 
-  /** Pings, once for all that ask at the same moment; marks the link down when there is no answer. */
+  /** Pings and asks, once for all that want to know at the same moment; marks the link down when there is no answer. */
   check(): Promise<boolean> {
-    this.checking ??= this.flush().finally(() => (this.checking = undefined));
+    this.checking ??= this.answers().finally(() => (this.checking = undefined));
     return this.checking;
+  }
+
+  private async answers(): Promise<boolean> {
+    const connection = this.connection;
+    if (!connection || !(await this.flush())) return false;
+    try {
+      await this.ask(connection, PING_TIMEOUT_MS);
+      return true;
+    } catch (error) {
+      this.goDown(`JetStream at ${this.server} does not answer (${(error as Error).message})`);
+      return false;
+    }
   }
 
   /** Pings behind all that was sent before this call: `true` means that the broker has received it. */

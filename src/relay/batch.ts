@@ -59,17 +59,12 @@ export class Batch {
     return this.published;
   }
 
-  /**
-   * What is to be written. When nothing at all was answered, the broker is what failed, not the rows: they go back
-   * unchanged.
-   */
+  /** What is to be written. */
   outcome(): BatchOutcome {
-    const answered =
-      this.published.length > 0 || this.failures.some(({ outcome }) => !['unanswered', 'away'].includes(outcome.kind));
     const exceptions = new Map<string, Exception & { ids: string[] }>();
     let away: string | null = null;
     for (const { id, probe, outcome } of this.failures) {
-      const write = decide(outcome, probe, answered);
+      const write = decide(outcome, probe);
       if (write === 'return') away ??= outcome.reason;
       const reason = exceptions.size < MAX_REASONS ? outcome.reason : 'one of too many different reasons in one pass';
       const key = `${write} ${reason}`;
@@ -89,13 +84,13 @@ export class Batch {
 
 type Failure = Exclude<Outcome, { kind: 'published' }>;
 
-function decide(
-  outcome: Exclude<Outcome, { kind: 'published' }>,
-  probe: boolean,
-  answered: boolean,
-): Exception['write'] {
+/**
+ * A broker that is away is not the rows' fault: they go back unchanged. One that is there and leaves a row without an
+ * answer is a fault of that row's stream, also when it is the only row of the pass: held for away, one such row would
+ * stop all others for as long as the schedule waits.
+ */
+function decide(outcome: Failure, probe: boolean): Exception['write'] {
   if (outcome.kind === 'refused') return 'bury';
   if (probe) return 'put back';
-  if (outcome.kind === 'away' || (outcome.kind === 'unanswered' && !answered)) return 'return';
-  return 'defer';
+  return outcome.kind === 'away' ? 'return' : 'defer';
 }
