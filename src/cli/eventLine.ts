@@ -77,8 +77,8 @@ function kindOf(value: unknown): string {
 const LONG_NUMBER = /\d[\d.]{15}/;
 
 /**
- * Whether `JSON.parse` changes a number of this (valid) JSON text: an amount of 18 digits would be stored rounded, and
- * nobody would notice.
+ * Whether `JSON.parse` loses digits of a number in this (valid) JSON text: an amount of 18 digits would be stored
+ * rounded, and nobody would notice.
  */
 export function roundsANumber(json: string): boolean {
   if (!LONG_NUMBER.test(json)) return false;

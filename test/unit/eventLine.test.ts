@@ -60,7 +60,8 @@ describe('roundsANumber', () => {
   test('finds an integer that a double cannot hold, wherever it stands', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 10n ** 30n }), fc.json(), (integer, other) => {
-        fc.pre(BigInt(Number(integer)) !== integer);
+        // Zeros at the end say nothing: 1e30 is written back as it was read, though no double is exactly that.
+        fc.pre(BigInt(Number(integer)) !== integer && integer % 10n !== 0n);
         expect(roundsANumber(`[${other},{"n":${integer}}]`)).toBe(true);
         expect(roundsANumber(`[${other},-${integer}]`)).toBe(true);
       }),
