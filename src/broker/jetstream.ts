@@ -140,10 +140,7 @@ export class JetStreamBroker implements Broker {
     } catch (error) {
       const failure = sortFailure(error, messages[0]?.subject ?? '');
       if (flight.settled) return;
-      if (failure.kind === 'away' || (failure.kind === 'unanswered' && !(await this.link.check()))) {
-        flight.settle({ kind: 'away', reason: this.link.up ? failure.reason : this.link.reason });
-        return;
-      }
+      if (await this.isAway(failure)) return flight.settle({ kind: 'away', reason: this.link.reason });
       // A batch without an answer may be stored: published again under the same ids, that is found out.
       if (flight.cancel()) await (await this.publishSingly(messages.map(withoutBatch), settle)).answered;
     }
@@ -161,12 +158,20 @@ export class JetStreamBroker implements Broker {
     const flight = this.takeOff((outcome) => settle(event, outcome));
     try {
       const ack = await js.publish(subject, event.payload, { headers, timeout: this.config.nats.publishTimeoutMs });
-      flight.settle({ kind: 'published', duplicate: ack.duplicate });
+      // The client takes any JSON for an acknowledgement, whoever sent it: the event would count as stored (C09).
+      if (!ack.stream || typeof ack.stream !== 'string' || !Number.isInteger(ack.seq) || ack.seq < 1)
+        flight.settle({ kind: 'later', reason: `the answer on subject ${subject} was no acknowledgement` });
+      else flight.settle({ kind: 'published', duplicate: ack.duplicate });
     } catch (error) {
       const failure = sortFailure(error, subject);
-      const away = failure.kind === 'unanswered' && !(await this.link.check());
-      flight.settle(away ? { kind: 'away', reason: this.link.reason } : failure);
+      if (await this.isAway(failure)) flight.settle({ kind: 'away', reason: this.link.reason });
+      // A broker that answers is not away, whatever the client made of this message's answer.
+      else flight.settle(failure.kind === 'away' ? { kind: 'later', reason: failure.reason } : failure);
     }
+  }
+
+  private async isAway({ kind }: Outcome): Promise<boolean> {
+    return (kind === 'away' || kind === 'unanswered') && !(await this.link.check());
   }
 
   private takeOff(land: (outcome: Outcome) => void): Flight {

@@ -87,7 +87,7 @@ export class NatsLink {
   /** Pings behind all that was sent before this call: `true` means that the broker has received it. */
   async flush(): Promise<boolean> {
     const connection = this.connection;
-    if (!connection || connection.isClosed()) return false;
+    if (!connection) return false;
     const timeout = new AbortController();
     try {
       const answered = await Promise.race([
@@ -97,6 +97,7 @@ export class NatsLink {
       if (!answered) this.goDown(`NATS at ${this.server} does not answer`);
       return answered;
     } catch {
+      this.goDown(`the connection to NATS at ${this.server} was lost`);
       return false;
     } finally {
       timeout.abort();
