@@ -152,7 +152,7 @@ export class TestOutbox {
   /** The built worker as a process of its own, ready when this resolves; for tests that kill, freeze or signal it. */
   async spawnWorker(settings: Settings = {}, options: { awaitReady?: boolean } = {}): Promise<WorkerProcess> {
     const child = spawn(process.execPath, [join(__dirname, '..', '..', 'dist', 'worker.js')], {
-      env: { ...process.env, ...this.settings, ...settings },
+      env: { ...withoutOutboxVariables(process.env), ...this.settings, ...settings },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const logs: string[] = [];
@@ -236,8 +236,16 @@ export class TestOutbox {
   }
 
   async close(): Promise<void> {
-    for (const closer of this.closers.reverse()) await closer();
+    const problems: unknown[] = [];
+    // All of them, whatever one says: what is left running would disturb the other files.
+    for (const closer of this.closers.reverse()) await closer().catch((error: unknown) => problems.push(error));
+    if (problems.length > 0) throw problems[0];
   }
+}
+
+/** The test run's own OUTBOX_… variables are no settings, and a worker refuses what it does not know. */
+function withoutOutboxVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OUTBOX_')));
 }
 
 function recordingLogger(): { logger: Logger; logs: Record<string, unknown>[] } {
