@@ -9,7 +9,7 @@ const MASK = '***';
 export function maskedUrl(urls: string): string {
   return urls
     .split(/,(?=\s*[a-z+]+:\/\/)/i)
-    .map((url) => (/^[^:/]*:\/\/[^@]*[,/?#][^@]*@|@.*@/.test(url) ? MASK : maskUrl(url)))
+    .map((url) => (/[,/?#@].*@/s.test(url.trim().replace(/^[a-z+]+:\/\//i, '')) ? MASK : maskUrl(url)))
     .join(',');
 }
 

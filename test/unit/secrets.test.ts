@@ -9,6 +9,7 @@ test('a password in a URL is never shown, not even one that nobody encoded', () 
     fc.property(secret, fc.constantFrom('postgres', 'postgresql', 'nats', 'tls', 'wss'), (password, scheme) => {
       expect(maskedUrl(`${scheme}://user:${password}@host.example:4222/db`)).not.toContain('S3CRET');
       expect(maskedUrl(`${scheme}://user:${encodeURIComponent(password)}@host.example/db`)).not.toContain('S3CRET');
+      expect(maskedUrl(`user:${password}@host.example:4222`)).not.toContain('S3CRET');
     }),
   );
 });
