@@ -4,9 +4,12 @@ import { DEFAULT_MAX_PAYLOAD_BYTES } from './event';
 import { schemaName, DEFAULT_SCHEMA } from './postgres/schemaName';
 
 /** Environment variables, each with its default. Durations are in milliseconds; every one is a setting so that tests can shorten it. */
-const milliseconds = (byDefault: number, min = 1) =>
-  z.coerce.number().int().min(min).max(2_147_483_647).default(byDefault);
-const count = (byDefault: number, min = 1) => z.coerce.number().int().min(min).max(1_000_000_000).default(byDefault);
+const whole = (byDefault: number, min: number, max: number, unit: string) => {
+  const wanted = `must be a whole number${unit} from ${min} to ${max}`;
+  return z.coerce.number(wanted).int(wanted).min(min, wanted).max(max, wanted).default(byDefault);
+};
+const milliseconds = (byDefault: number, min = 1) => whole(byDefault, min, 2_147_483_647, ' of milliseconds');
+const count = (byDefault: number, min = 1) => whole(byDefault, min, 1_000_000_000, '');
 const onOff = z.enum(['on', 'off']).default('on');
 const token = (what: string) =>
   z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, `${what} may hold letters, digits, _ and - only`);

@@ -1,6 +1,6 @@
 import type { Config } from '../config';
 import { MigrationError } from '../errors';
-import { maskedUrl } from './secrets';
+import { maskUrl } from '../mask';
 import { openDatabase, type Database } from '../postgres/database';
 import { CommandFailure, sentenceOf } from './failure';
 
@@ -31,7 +31,7 @@ export function explained(error: unknown, config: Config): unknown {
   const failed = error instanceof MigrationError && error.cause !== undefined ? error.cause : error;
   const code = (failed as { code?: unknown } | null)?.code;
   const text = sentenceOf(failed);
-  const where = `PostgreSQL at ${maskedUrl(config.databaseUrl)}`;
+  const where = `PostgreSQL at ${maskUrl(config.databaseUrl)}`;
   const because = (message: string) => new CommandFailure(message, undefined, { cause: error });
   switch (code) {
     case '42P01':

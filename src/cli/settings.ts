@@ -1,6 +1,7 @@
 import type { ClientConfigProfile } from '@temporalio/envconfig';
 import type { Config, Environment } from '../config';
-import { maskedTemporal, maskedUrl } from './secrets';
+import { maskUrl } from '../mask';
+import { maskedTemporal } from './secrets';
 
 export interface Setting {
   readonly variable: string;
@@ -13,15 +14,15 @@ const onOff = (on: boolean) => (on ? 'on' : 'off');
 
 /** Every variable that `loadConfig` reads; a test compares the two. */
 const SETTINGS: Record<string, (config: Config) => string | number | undefined> = {
-  DATABASE_URL: (config) => maskedUrl(config.databaseUrl),
-  OUTBOX_LISTEN_URL: (config) => maskedUrl(config.listenUrl),
+  DATABASE_URL: (config) => maskUrl(config.databaseUrl),
+  OUTBOX_LISTEN_URL: (config) => maskUrl(config.listenUrl),
   OUTBOX_SCHEMA: (config) => config.schema,
   OUTBOX_POOL_SIZE: (config) => config.poolSize,
   OUTBOX_MIGRATE: (config) => onOff(config.migrateAtStart),
   OUTBOX_NOTIFY: (config) => onOff(config.notify),
   OUTBOX_MAX_PAYLOAD_BYTES: (config) => config.maxPayloadBytes,
   EVENT_BUS_BACKEND: (config) => config.backend,
-  NATS_URL: (config) => maskedUrl(config.nats.url),
+  NATS_URL: (config) => maskUrl(config.nats.url),
   NATS_MODE: (config) => config.nats.mode,
   NATS_CREDS: (config) => config.nats.credentialsFile,
   NATS_TLS_CA: (config) => config.nats.tlsCaFile,

@@ -1,6 +1,6 @@
 import type { Queryable } from '../postgres/database';
 import { binder } from '../postgres/database';
-import { DEFAULT_SCHEMA } from '../postgres/schemaName';
+import { schemaOf } from '../postgres/schemaName';
 import type { DeadLetterFilter, ReemitAllResult, ReemitResult } from '../workflows/messages';
 import { wakeChannel } from '../postgres/channel';
 
@@ -18,7 +18,7 @@ export interface DeadLetter {
 }
 
 export interface DeadLetterOptions {
-  /** Default `public`. */
+  /** Default: OUTBOX_SCHEMA, else `public`. */
   readonly schema?: string;
 }
 
@@ -38,7 +38,7 @@ export async function listDead(
   db: Queryable,
   options: DeadLetterOptions & DeadLetterFilter & { limit?: number } = {},
 ): Promise<DeadLetter[]> {
-  const bind = binder(options.schema ?? DEFAULT_SCHEMA);
+  const bind = binder(schemaOf(options.schema));
   const { rows } = await db.query(bind(LIST_DEAD), [...filterValues(options), options.limit ?? 100]);
   return rows as DeadLetter[];
 }
@@ -68,7 +68,7 @@ export async function reemit(
   ids: readonly string[],
   options: DeadLetterOptions = {},
 ): Promise<ReemitResult> {
-  const schema = options.schema ?? DEFAULT_SCHEMA;
+  const schema = schemaOf(options.schema);
   const wellFormed = ids.filter((id) => UUID.test(id));
   const refused = ids
     .filter((id) => !UUID.test(id))
@@ -121,7 +121,7 @@ export async function reemitAll(
   filter: DeadLetterFilter = {},
   options: DeadLetterOptions & { onChunk?: (revived: number) => void } = {},
 ): Promise<ReemitAllResult> {
-  const schema = options.schema ?? DEFAULT_SCHEMA;
+  const schema = schemaOf(options.schema);
   const bind = binder(schema);
   const { rows } = await db.query(`SELECT clock_timestamp()::text AS now`);
   const now = (rows[0] as { now: string }).now;

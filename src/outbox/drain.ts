@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { ExhaustedError, PublishError } from '../errors';
 import type { ClaimedEvent } from '../event';
 import { databaseOver, type Database } from '../postgres/database';
-import { DEFAULT_SCHEMA } from '../postgres/schemaName';
+import { schemaOf } from '../postgres/schemaName';
 import { claimDue } from './claim';
 import { reclaimLeases } from './fence';
 import { bury, free, markSomeDone } from './settle';
@@ -59,7 +59,7 @@ const MAX_REASON = 1_000;
  */
 export async function drainOnce(pool: Pool, options: DrainOptions): Promise<DrainResult> {
   const limit = atLeastOne('limit', options.limit ?? DEFAULT_LIMIT);
-  const db = databaseOver(pool, options.schema ?? process.env.OUTBOX_SCHEMA ?? DEFAULT_SCHEMA);
+  const db = databaseOver(pool, schemaOf(options.schema));
   const token = outsideToken();
   await reclaimLeases(db, options.leaseMs ?? DEFAULT_LEASE_MS, []);
   const { events } = await claimDue(db, token, { rows: limit, bytes: MAX_BYTES });

@@ -2,7 +2,7 @@ import { EnqueueError } from '../errors';
 import { DEFAULT_MAX_PAYLOAD_BYTES, type NewEvent } from '../event';
 import { wakeChannel } from '../postgres/channel';
 import { binder, type Queryable } from '../postgres/database';
-import { DEFAULT_SCHEMA } from '../postgres/schemaName';
+import { schemaOf } from '../postgres/schemaName';
 import { encodeEvent } from './encode';
 
 export interface EnqueueOptions {
@@ -49,7 +49,7 @@ export async function enqueueEvents(
   options: EnqueueOptions = {},
 ): Promise<string[]> {
   if (events.length === 0) return [];
-  const schema = options.schema ?? process.env.OUTBOX_SCHEMA ?? DEFAULT_SCHEMA;
+  const schema = schemaOf(options.schema);
   const sql = binder(schema)(ENQUEUE);
   const maxBytes = options.maxPayloadBytes ?? maxPayloadFromEnvironment();
   const wake = options.wake ?? process.env.OUTBOX_NOTIFY !== 'off';

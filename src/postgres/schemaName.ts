@@ -1,6 +1,11 @@
 /** The tables stand in `public` unless OUTBOX_SCHEMA names another schema. */
 export const DEFAULT_SCHEMA = 'public';
 
+/** The schema of a library call: what the caller names, else OUTBOX_SCHEMA, else `public`. */
+export function schemaOf(given: string | undefined): string {
+  return given ?? process.env.OUTBOX_SCHEMA ?? DEFAULT_SCHEMA;
+}
+
 const ALLOWED = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /**

@@ -153,7 +153,7 @@ export class WakeListener {
   }
 
   private change(proven: boolean, reason: string): void {
-    if (this.proven === proven) return;
+    if (this.proven === proven || this.closed) return;
     this.proven = proven;
     this.options.onChange?.(proven, reason);
   }

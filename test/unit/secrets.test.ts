@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { maskedTemporal, maskedUrl } from '../../src/cli/secrets';
+import { maskedTemporal } from '../../src/cli/secrets';
+import { maskUrl } from '../../src/mask';
 
 /** Marked, so that a trace of it can be found in whatever is shown. */
 const secret = fc.stringMatching(/^[A-Za-z0-9,/?#@:%&=!~-]{1,20}$/).map((text) => `S3CRET${text}S3CRET`);
@@ -7,9 +8,9 @@ const secret = fc.stringMatching(/^[A-Za-z0-9,/?#@:%&=!~-]{1,20}$/).map((text) =
 test('a password in a URL is never shown, not even one that nobody encoded', () => {
   fc.assert(
     fc.property(secret, fc.constantFrom('postgres', 'postgresql', 'nats', 'tls', 'wss'), (password, scheme) => {
-      expect(maskedUrl(`${scheme}://user:${password}@host.example:4222/db`)).not.toContain('S3CRET');
-      expect(maskedUrl(`${scheme}://user:${encodeURIComponent(password)}@host.example/db`)).not.toContain('S3CRET');
-      expect(maskedUrl(`user:${password}@host.example:4222`)).not.toContain('S3CRET');
+      expect(maskUrl(`${scheme}://user:${password}@host.example:4222/db`)).not.toContain('S3CRET');
+      expect(maskUrl(`${scheme}://user:${encodeURIComponent(password)}@host.example/db`)).not.toContain('S3CRET');
+      expect(maskUrl(`user:${password}@host.example:4222`)).not.toContain('S3CRET');
     }),
   );
 });
@@ -21,7 +22,7 @@ test('a password or token in the query string is never shown', () => {
       fc.constantFrom('password', 'sslpassword', 'token', 'api_key', 'client_secret'),
       (text, name) => {
         const url = `postgres://host.example/db?application_name=x&${name}=${encodeURIComponent(text)}&sslmode=require`;
-        const shown = maskedUrl(url);
+        const shown = maskUrl(url);
         expect(shown).not.toContain('S3CRET');
         expect(shown).toContain('sslmode=require');
       },
@@ -38,7 +39,7 @@ test.each([
   ['postgres://app:12,34@db.example/app', '***'],
   ['host=db password=secret', '***'],
 ])('%s is shown as %s', (url, shown) => {
-  expect(maskedUrl(url)).toBe(shown);
+  expect(maskUrl(url)).toBe(shown);
 });
 
 test.each([
