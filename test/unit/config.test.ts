@@ -1,0 +1,109 @@
+import { loadConfig } from '../../src/config';
+import { ConfigError } from '../../src/errors';
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as ConfigError).problems;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('needs no variable at all', () => {
+    expect(loadConfig({})).toMatchObject({
+      schema: 'public',
+      backend: 'nats',
+      maxAttempts: 10,
+      maxPayloadBytes: 1_032_192,
+      taskQueue: 'outbox',
+      relayWorkflowId: 'outbox-relay',
+      nats: { stream: 'EVENTS', subjectPrefix: 'events', mode: 'jetstream', duplicateWindowMs: 3_600_000 },
+      relay: { batchSize: 4_000, batchBytes: 4_194_304, sliceMs: 2_000, longPollMs: 60_000, leaseMs: 600_000 },
+    });
+  });
+
+  it('names every problem at once, each with its variable', () => {
+    const problems = problemsOf({
+      OUTBOX_BATCH_SIZE: 'many',
+      OUTBOX_SLICE_MS: '0',
+      OUTBOX_LEASE_MS: '1.5',
+      OUTBOX_POLL_MS: '-1',
+      NATS_MODE: 'carrier pigeon',
+      EVENT_BUS_BACKEND: 'kafka',
+      OUTBOX_STREAM: 'a.b',
+      OUTBOX_SUBJECT_PREFIX: '>',
+      OUTBOX_NOTIFY: 'maybe',
+      OUTBOX_SCHEMA: 'My-Schema',
+      OUTBOX_BATCHSIZE: '5',
+    });
+    const variables = problems.map((problem) => problem.split(':')[0]);
+    expect(new Set(variables)).toEqual(
+      new Set([
+        'OUTBOX_BATCH_SIZE',
+        'OUTBOX_SLICE_MS',
+        'OUTBOX_LEASE_MS',
+        'OUTBOX_POLL_MS',
+        'NATS_MODE',
+        'EVENT_BUS_BACKEND',
+        'OUTBOX_STREAM',
+        'OUTBOX_SUBJECT_PREFIX',
+        'OUTBOX_NOTIFY',
+        'OUTBOX_SCHEMA',
+        'OUTBOX_BATCHSIZE',
+      ]),
+    );
+    expect(variables).toHaveLength(11);
+  });
+
+  it('says in its message how many problems there are, and each of them', () => {
+    expect(() => loadConfig({ OUTBOX_POLL_MS: 'x', NATS_MODE: 'x' })).toThrow(/2 problems[^]*NATS_MODE[^]*OUTBOX_POLL_MS|2 problems[^]*OUTBOX_POLL_MS[^]*NATS_MODE/);
+    expect(() => loadConfig({ NATS_MODE: 'x' })).toThrow(/a problem/);
+  }); // prettier-ignore
+
+  it('names a misspelled OUTBOX_ variable, which would otherwise leave the default in force', () => {
+    expect(problemsOf({ OUTBOX_SLICE: '100' })).toEqual([expect.stringMatching(/^OUTBOX_SLICE: no such setting/)]);
+  });
+
+  it('leaves the variables of others alone', () => {
+    expect(problemsOf({ OUTBOXY: '1', TEMPORAL_NAMESPACE: 'x', PATH: '/bin' })).toEqual([]);
+  });
+
+  it('refuses an empty schema, and takes any other empty variable as not given', () => {
+    expect(problemsOf({ OUTBOX_SCHEMA: '' })).toEqual([expect.stringMatching(/^OUTBOX_SCHEMA: /)]);
+    expect(loadConfig({ OUTBOX_POLL_MS: '', OUTBOX_LISTEN_URL: '', DATABASE_URL: '' })).toMatchObject({
+      databaseUrl: 'postgres://postgres@127.0.0.1:5432/postgres',
+      listenUrl: 'postgres://postgres@127.0.0.1:5432/postgres',
+      relay: { pollMs: 5_000 },
+    });
+  });
+
+  it.each(['my-schema', 'Foo', '1x', 'a"b', "o'brien", 'a$$b', 'x.job', 'é', 'x'.repeat(64), 'foo\n', 'x"; drop table t; --'])(
+    'refuses the schema name %j (C46)',
+    (schema) => {
+      expect(problemsOf({ OUTBOX_SCHEMA: schema })).toEqual([expect.stringMatching(/^OUTBOX_SCHEMA: .*is refused/)]);
+    },
+  ); // prettier-ignore
+
+  it('gives each schema a relay, a task queue and a consumer of its own', () => {
+    expect(loadConfig({ OUTBOX_SCHEMA: 'foo' })).toMatchObject({
+      schema: 'foo',
+      taskQueue: 'outbox/foo',
+      relayWorkflowId: 'outbox-relay/foo',
+      nats: { durable: 'outbox-foo' },
+    });
+    expect(loadConfig({ OUTBOX_SCHEMA: 'foo', OUTBOX_TASK_QUEUE: 'mine' }).taskQueue).toBe('mine');
+  });
+
+  it('never prints the value of a variable that may hold a password', () => {
+    const secret = 'postgres://me:hunter2@db/x';
+    expect(problemsOf({ DATABASE_URL: secret, OUTBOX_LISTEN_URL: secret, OUTBOX_DATABASE_URL: secret }).join()).not.toMatch(/hunter2/);
+  }); // prettier-ignore
+
+  it('cannot be changed afterwards', () => {
+    const config = loadConfig({});
+    for (const part of [config, config.nats, config.relay, config.worker]) expect(Object.isFrozen(part)).toBe(true);
+  });
+});
