@@ -1,3 +1,4 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figures } from './figures';
 import { addDue, startAfresh } from './fill';
@@ -78,9 +79,12 @@ export async function recovery(rig: Rig): Promise<Figures> {
     await sleep(OUTAGE_MS);
     await rig.broker.start();
     const answeredAt = performance.now();
-    // Before the bench's own connection is back it cannot see anything.
-    await until(async () => (await stored().catch(() => 0)) > 100);
+    // A connection of its own: what the bench's lost one asks is answered only when that one is back.
+    const fresh = await rig.connectNats();
+    const watching = await jetstreamManager(fresh);
+    await until(async () => (await watching.streams.info(config.nats.stream)).state.messages > 100);
     const ms = performance.now() - answeredAt;
+    await fresh.close();
     await until(async () => (await open()) === 0);
     await worker.stop();
     const ids = await streamIds(rig);

@@ -62,8 +62,7 @@ export class Rig {
     this.config = loadConfig(this.env);
     this.db = this.database();
     await migrate(this.db);
-    this.nats = await connect({ servers: this.broker.url, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
-    this.onStop(() => this.nats.close());
+    this.nats = await this.connectNats();
     this.manager = await jetstreamManager(this.nats);
     const connection = await Connection.connect({ address: temporal.url });
     this.onStop(() => connection.close());
@@ -76,8 +75,16 @@ export class Rig {
     const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
     if (options.length > 0) url.searchParams.set('options', options.join(' '));
     const db = openDatabase({ url: url.toString(), schema: this.config.schema, poolSize, applicationName: 'bench' });
-    this.onStop(() => db.close());
-    return db;
+    let closing: Promise<void> | undefined;
+    const close = () => (closing ??= db.close());
+    this.onStop(close);
+    return { ...db, close };
+  }
+
+  async connectNats(): Promise<NatsConnection> {
+    const connection = await connect({ servers: this.broker.url, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+    this.onStop(() => connection.close());
+    return connection;
   }
 
   /** A worker with every setting at its default but those given. */

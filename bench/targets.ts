@@ -26,6 +26,7 @@ export const TARGETS: readonly Target[] = [
   { area: 'latency', figure: 'p90Ms', label: 'commit → subscriber at 100/s, p90', unit: 'ms' },
   { area: 'latency', figure: 'p99Ms', label: 'commit → subscriber at 100/s, p99', unit: 'ms', atMost: 10 },
   { area: 'latency', figure: 'maxMs', label: 'commit → subscriber at 100/s, max', unit: 'ms' },
+  { area: 'latency', figure: 'latestStartMs', label: 'the sender, at most behind its schedule by', unit: 'ms' },
   { area: 'latency', figure: 'continuedAsNew', label: 'continue-as-new meanwhile', atLeast: 1 },
   { area: 'cpu', figure: 'workerMsPer1000', label: 'CPU per 1,000 drained events', unit: 'ms', atMost: 35 },
   { area: 'cpu', figure: 'bareLoopMsPer1000', label: 'the same, bare loop, one publish per event', unit: 'ms' },
