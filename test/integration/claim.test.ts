@@ -1,4 +1,5 @@
 import { Client, type Pool } from 'pg';
+import { retryBackoff } from '../../src/backoff';
 import { claimDue, type Claimed } from '../../src/outbox/claim';
 import { nextDue } from '../../src/outbox/due';
 import { enqueueEvents } from '../../src/outbox/enqueue';
@@ -489,6 +490,45 @@ describe('terminal writes', () => {
     expect(await markDone(db, token, [rows[1]!.id])).toBe(2);
     expect(await statuses(rows.map(({ id }) => id))).toEqual(['done', 'processing', 'done']);
   });
+});
+
+describe('defer', () => {
+  it('waits on the schedule of retryBackoff, by the clock of the database (C31)', async () => {
+    const deferrals = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 30, 63, 1_099];
+    const token = await bumpFence(db);
+    const ids: string[] = [];
+    for (const count of deferrals) {
+      const [row] = await insertRows(1, {
+        status: `'processing'`,
+        claim_token: token,
+        claimed_at: 'now()',
+        deferrals: `${count}`,
+      });
+      ids.push(row!.id);
+    }
+    const clock = async () => (await db.query<{ ms: number }>(`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms`)).rows[0]!.ms;
+    const before = await clock();
+    expect(await defer(db, token, ids, 'not now', BACKOFF)).toBe(ids.length);
+    const after = await clock();
+    const { rows } = await db.query<{ due: number; deferrals: number; attempts: number }>(
+      `SELECT extract(epoch FROM retry_at)::float8 * 1000 AS due, deferrals, attempts FROM :schema.event_queue ORDER BY id`,
+    );
+    for (const [index, row] of rows.entries()) {
+      const wait = retryBackoff(deferrals[index]! + 1);
+      expect(row).toMatchObject({ deferrals: deferrals[index]! + 1, attempts: 0 });
+      expect(row.due).toBeGreaterThanOrEqual(before + wait);
+      expect(row.due).toBeLessThanOrEqual(after + wait);
+    }
+  }); // prettier-ignore
+
+  it('has no range error at the ends of what settings can hold', async () => {
+    const token = await bumpFence(db);
+    const most = 2_147_483_647;
+    for (const [firstMs, maxMs] of [[1, most], [most, most], [most, 1]] as const) {
+      const [row] = await insertRows(1, { status: `'processing'`, claim_token: token, claimed_at: 'now()', deferrals: '5000' });
+      expect(await defer(db, token, [row!.id], 'not now', { firstMs, maxMs })).toBe(1);
+    }
+  }); // prettier-ignore
 });
 
 describe('the running relay (C01)', () => {
