@@ -1,5 +1,6 @@
 import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
+import type { Logger } from '../logger';
 import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
 import { headerBytes, headersOf } from './headers';
@@ -13,8 +14,11 @@ import { subjectOf } from './subject';
 export class CoreBroker implements Broker {
   private readonly link: NatsLink;
 
-  constructor(private readonly config: Config) {
-    this.link = new NatsLink(config.nats, () => Promise.resolve());
+  constructor(
+    private readonly config: Config,
+    logger: Logger,
+  ) {
+    this.link = new NatsLink(config.nats, logger, () => Promise.resolve());
   }
 
   start(): Promise<void> {

@@ -17,7 +17,7 @@ export async function openBroker(config: Config, logger: Logger): Promise<Broker
       'NATS_MODE=core: no stream, no redelivery, no dropping of duplicates; who does not listen misses the event.',
     );
   }
-  const broker = config.nats.mode === 'core' ? new CoreBroker(config) : new JetStreamBroker(config, logger);
+  const broker = config.nats.mode === 'core' ? new CoreBroker(config, logger) : new JetStreamBroker(config, logger);
   await broker.start();
   return broker;
 }

@@ -36,6 +36,7 @@ export class JetStreamBroker implements Broker {
   ) {
     this.link = new NatsLink(
       config.nats,
+      logger,
       async (connection) => {
         this.topology = await ensureTopology(connection, config, logger);
         this.js = jetstream(connection, { timeout: config.nats.publishTimeoutMs });

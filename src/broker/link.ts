@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from 'nats';
 import type { Config } from '../config';
+import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
 
 /** A broker that does not answer a ping for so long is away: publishing to it would only collect time-outs. */
@@ -25,9 +26,12 @@ export class NatsLink {
   private checking: Promise<boolean> | undefined;
   private looking = false;
   private readonly server: string;
+  /** The last thing that the log was told, so that an outage is one line and not one per look. */
+  private said: string | undefined;
 
   constructor(
     private readonly nats: Config['nats'],
+    private readonly logger: Logger,
     /** Runs after each connection is made, before the link is up; a throw keeps it down and is tried again. */
     private readonly prepare: (connection: NatsConnection) => Promise<void>,
     /** Asks what stands behind the server's answer to a ping; a throw means that it is away. */
@@ -55,7 +59,7 @@ export class NatsLink {
         throw new Error(`NATS at ${this.server} refused the credentials: check NATS_URL and NATS_CREDS`, {
           cause: error,
         });
-      this.reason = `NATS at ${this.server} cannot be reached (${(error as Error).message})`;
+      this.say(`NATS at ${this.server} cannot be used (${(error as Error).message})`);
       void this.keepOpening(options);
     }
   }
@@ -137,7 +141,7 @@ export class NatsLink {
       try {
         await this.open(options);
       } catch (error) {
-        this.reason = `NATS at ${this.server} cannot be used (${(error as Error).message})`;
+        this.say(`NATS at ${this.server} cannot be used (${(error as Error).message})`);
       }
     }
   }
@@ -152,32 +156,45 @@ export class NatsLink {
       throw error;
     }
     this.connection = connection;
-    void this.watch(connection);
+    void this.watch(connection, options);
     this.goUp();
   }
 
-  private async watch(connection: NatsConnection): Promise<void> {
+  private async watch(connection: NatsConnection, options: NodeConnectionOptions): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect' || status.type === 'staleConnection')
         this.goDown(`the connection to NATS at ${this.server} was lost`);
       if (status.type === 'reconnect') void this.look();
     }
-    if (!this.closed) this.goDown(`the connection to NATS at ${this.server} was closed`);
+    // The client gives a connection up when its credentials are refused twice; only a new one can come back.
+    this.connection = undefined;
+    this.goDown(`the connection to NATS at ${this.server} was closed`);
+    void this.keepOpening(options);
   }
 
   private goUp(): void {
     if (this.up || this.closed) return;
     this.up = true;
+    if (this.said !== undefined) this.logger.info(`NATS at ${this.server} answers again`);
+    this.said = undefined;
     for (const listener of this.upListeners) listener();
   }
 
   private goDown(reason: string): void {
+    if (this.closed) return;
     if (this.up) {
       this.up = false;
-      this.reason = reason;
+      this.say(reason);
       for (const listener of this.downListeners) listener(reason);
     }
     void this.look();
+  }
+
+  private say(reason: string): void {
+    this.reason = reason;
+    if (reason === this.said || this.closed) return;
+    this.said = reason;
+    this.logger.warn(`${reason}; events wait until it answers, and no attempt is spent`);
   }
 
   /** Looks until the broker answers. */
