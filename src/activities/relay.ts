@@ -37,6 +37,7 @@ export function createRelayActivities(deps: RelayDeps) {
   const batches = new Map<string, Batch>();
   const timings = timingsOf(config);
   const lastProbe = { at: -Infinity };
+  let lastReclaim = -Infinity;
 
   async function claim({ openTokens }: ClaimRequest): Promise<ClaimResult> {
     // Left by an attempt whose result never reached the workflow; its rows are taken over below.
@@ -52,19 +53,18 @@ export function createRelayActivities(deps: RelayDeps) {
         { rows: taken, token },
         'Took over rows of a claim that is gone; they are published again under the same ids',
       );
-    const reclaimed = await reclaimLeases(db, config.relay.leaseMs, openTokens);
-    if (reclaimed > 0) logger.warn({ rows: reclaimed }, 'Freed rows whose lease was over');
+    if (performance.now() - lastReclaim >= config.relay.pollMs) {
+      lastReclaim = performance.now();
+      const reclaimed = await reclaimLeases(db, config.relay.leaseMs, openTokens);
+      if (reclaimed > 0) logger.warn({ rows: reclaimed }, 'Freed rows whose lease was over');
+    }
 
     const batch = new Batch(token, broker);
     const signal = AbortSignal.any([deps.stopping, Context.current().cancellationSignal]);
     try {
       const why = await collect({ db, broker, wake: deps.wake, relay: config.relay, lastProbe }, batch, signal);
-      await Promise.race([
-        batch.settled(),
-        Context.current()
-          .sleep(config.relay.settleMs)
-          .catch(() => undefined),
-      ]);
+      // Under a backlog the next claim is worth more than the last outcomes, which `publish` collects anyway.
+      if (why !== 'full') await settledOr(batch, config.relay.settleMs);
       if (batch.rows === 0)
         return why === 'broker away'
           ? { kind: 'away', reason: (await broker.ready()) ?? 'the broker was away', timings }
@@ -157,4 +157,10 @@ function heartbeating<Args extends unknown[], Result>(run: (...args: Args) => Pr
       clearInterval(timer);
     }
   };
+}
+
+/** Cut short when the activity is cancelled: what is not settled then is settled by `publish`, or by the release. */
+async function settledOr(batch: Batch, ms: number): Promise<void> {
+  const timeout = Context.current().sleep(ms);
+  await Promise.race([batch.settled(), timeout.catch(() => undefined)]);
 }

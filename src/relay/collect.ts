@@ -27,7 +27,7 @@ export interface CollectDeps {
 }
 
 /** Why collecting ended. */
-export type Collected = 'slice over' | 'nothing due' | 'interrupted' | 'broker away' | 'superseded';
+export type Collected = 'full' | 'slice over' | 'nothing due' | 'interrupted' | 'broker away' | 'superseded';
 
 /**
  * Collects rows into `batch` until the slice is over: waits for the first that is due (at most `longPollMs`), then goes
@@ -39,6 +39,7 @@ export type Collected = 'slice over' | 'nothing due' | 'interrupted' | 'broker a
 export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSignal): Promise<Collected> {
   const { db, broker, wake, relay, lastProbe } = deps;
   let end = performance.now() + relay.longPollMs;
+  let backlog = false;
   const left = () => end - performance.now();
 
   for (;;) {
@@ -48,24 +49,29 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
     const portion = Math.min(PORTION, relay.batchSize - batch.rows);
     const claimed = await claimDue(db, batch.token, { rows: portion, bytes: relay.batchBytes - batch.bytes });
     if (!claimed.held) return 'superseded';
-    if (claimed.events.length > 0) {
+    const found = claimed.events.length;
+    if (found > 0) {
       if (batch.rows === 0) {
         end = performance.now() + relay.sliceMs;
         batch.lagMs = claimed.lagMs;
       }
       batch.add(claimed.events, claimed.bytes);
-      if (batch.rows >= relay.batchSize || claimed.overflow || left() <= 0) return 'slice over';
-      // A full portion: more may be due already.
-      if (claimed.events.length === portion) continue;
+      if (batch.rows >= relay.batchSize || claimed.overflow) return 'full';
+      if (left() <= 0) return 'slice over';
+    }
+    if (found === portion) {
+      // More may be due already.
+      backlog = true;
+    } else if (backlog) {
       // The end of a backlog: its outcomes are not held back for the rest of the slice.
-      if (batch.rows >= PORTION) return 'slice over';
+      return 'slice over';
+    } else if (found > 0) {
       await wake.wait(seen, left(), signal);
       if (left() <= 0) return 'slice over';
-      continue;
+    } else {
+      const rested = await rest(seen);
+      if (rested !== 'look again') return rested;
     }
-    // Nothing is due.
-    const rested = await rest(seen);
-    if (rested !== 'look again') return rested;
   }
 
   /** Sleeps until something is due, or may be. */
