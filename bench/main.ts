@@ -6,6 +6,7 @@ import { drain } from './drain';
 import { merged, type Figures } from './figures';
 import { idle } from './idle';
 import { latency } from './latency';
+import { watchLauncher } from './launcher';
 import { recovery } from './recovery';
 import { jsonOf, tableOf } from './report';
 import { Rig } from './rig';
@@ -64,7 +65,7 @@ async function main(): Promise<void> {
 async function measure(rig: Rig): Promise<Figures> {
   say('starting PostgreSQL, NATS and Temporal');
   await rig.open();
-  let figures: Figures = { machine: machine() };
+  let figures: Figures = { machine: await machine(rig) };
   for (const name of NAMES.filter((part) => options.only.includes(part))) {
     say(`${name} …`);
     figures = merged(figures, await PARTS[name](rig));
@@ -73,8 +74,11 @@ async function measure(rig: Rig): Promise<Figures> {
 }
 
 /** Where the figures come from, in general words: they are meant to be shown around. */
-function machine(): Record<string, unknown> {
+async function machine(rig: Rig): Promise<Record<string, unknown>> {
+  const { rows } = await rig.db.query<{ version: string }>(`SELECT current_setting('server_version') AS version`);
   return {
+    postgres: rows[0]?.version,
+    nats: rig.nats.info?.version,
     cpus: cpus().length,
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
     node: process.versions.node,
@@ -83,12 +87,13 @@ function machine(): Record<string, unknown> {
   };
 }
 
-/** Rejects at the first signal. Further ones, which a terminal and npm send as well, change nothing. */
+/** Rejects at the first signal, or when nobody waits any more. Further signals, which a terminal and npm send as well, change nothing. */
 function interruption(): Promise<never> {
   return new Promise((_, reject) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(name, () => reject(new Error(`${name}: stopping everything that was started`)));
     }
+    watchLauncher((what) => reject(new Error(`${what}: stopping everything that was started`)));
   });
 }
 
