@@ -29,7 +29,7 @@ const LIST_DEAD = `
     FROM :schema.event_queue
    WHERE status = 'dead_lettered'
      AND ($1::text IS NULL OR event_type = $1) AND ($2::uuid IS NULL OR company_id = $2)
-     AND ($3::timestamptz IS NULL OR failed_at >= $3)
+     AND ($3::float8 IS NULL OR failed_at >= to_timestamp($3))
    ORDER BY failed_at, id
    LIMIT $4::integer`;
 
@@ -87,6 +87,8 @@ export async function reemit(
 
 function whyNot(status: string | null): string {
   if (status === null) return 'unknown: no event of this id is in the outbox';
+  // The statement saw it dead, and found it taken when it came to change it.
+  if (status === 'dead_lettered') return 'dead_lettered: somebody else revived it at the same moment';
   if (status === 'done') return 'done: it was published, so there is nothing to revive';
   return `${status}: it is not a dead letter, the relay still works on it`;
 }
@@ -99,7 +101,7 @@ const REEMIT_CHUNK = `
        SELECT id FROM :schema.event_queue
         WHERE status = 'dead_lettered' AND failed_at <= $4::timestamptz
           AND ($1::text IS NULL OR event_type = $1) AND ($2::uuid IS NULL OR company_id = $2)
-          AND ($3::timestamptz IS NULL OR failed_at >= $3)
+          AND ($3::float8 IS NULL OR failed_at >= to_timestamp($3))
         ORDER BY failed_at, id LIMIT $5::integer
           FOR UPDATE SKIP LOCKED))
     RETURNING 1
@@ -135,6 +137,17 @@ export async function reemitAll(
   }
 }
 
-function filterValues(filter: DeadLetterFilter): (string | null)[] {
-  return [filter.eventType ?? null, filter.companyId ?? null, filter.since ?? null];
+function filterValues(filter: DeadLetterFilter): (string | number | null)[] {
+  return [
+    filter.eventType ?? null,
+    filter.companyId ?? null,
+    filter.since === undefined ? null : secondsOf(filter.since),
+  ];
+}
+
+/** Read here and not by PostgreSQL, which knows other spellings, and would take one without a zone for its own. */
+function secondsOf(since: string): number {
+  const ms = Date.parse(since);
+  if (Number.isNaN(ms)) throw new RangeError(`since ${JSON.stringify(since)} is no time; write it in ISO 8601`);
+  return ms / 1_000;
 }
