@@ -64,7 +64,7 @@ export function createRelayActivities(deps: RelayDeps) {
     try {
       const why = await collect({ db, broker, wake: deps.wake, relay: config.relay, lastProbe }, batch, signal);
       // Under a backlog the next claim is worth more than the last outcomes, which `publish` collects anyway.
-      if (why !== 'full') await settledOr(batch, config.relay.settleMs);
+      if (why !== 'full' || deps.stopping.aborted) await settledOr(batch, config.relay.settleMs);
       if (batch.rows === 0)
         return why === 'broker away'
           ? { kind: 'away', reason: (await broker.ready()) ?? 'the broker was away', timings }
@@ -133,9 +133,17 @@ export function createRelayActivities(deps: RelayDeps) {
   /** For a worker that stops: settles what it has claimed and nobody has collected. */
   async function releaseAll(): Promise<void> {
     for (const [token, batch] of batches) {
-      const settled = await releaseBatch(db, batch);
       batches.delete(token);
-      logger.info({ token, ...settled }, 'Settled before stopping');
+      try {
+        logger.info({ token, ...(await releaseBatch(db, batch)) }, 'Settled before stopping');
+      } catch (error) {
+        // No reason to end in failure: what is not written now is taken over by the next claim.
+        const reason = (error as Error).message;
+        logger.warn(
+          { token, rows: batch.rows, reason },
+          'Could not be settled before stopping; the next claim does it',
+        );
+      }
     }
   }
 
