@@ -12,6 +12,9 @@ ALTER TABLE :schema.event_queue
 UPDATE :schema.event_queue SET published_at = occurred_at WHERE status = 'done' AND published_at IS NULL;
 UPDATE :schema.event_queue SET failed_at = clock_timestamp() WHERE status = 'dead_lettered' AND failed_at IS NULL;
 UPDATE :schema.event_queue SET failed_at = NULL WHERE status <> 'dead_lettered' AND failed_at IS NOT NULL;
+-- A poller's own retries have no time of their own in this table: due again. Claim times that it left behind mean nothing.
+UPDATE :schema.event_queue SET status = 'pending' WHERE status IN ('retrying', 'deferred');
+UPDATE :schema.event_queue SET claimed_at = NULL WHERE status <> 'processing' AND claimed_at IS NOT NULL;
 
 ALTER TABLE :schema.event_queue
   ADD CONSTRAINT event_queue_status CHECK (status IN ('pending', 'deferred', 'processing', 'retrying', 'done', 'dead_lettered')),

@@ -85,7 +85,8 @@ async function migrateOnce(
   const client = await db.pool.connect();
   const applied: string[] = [];
   let broken: Error | undefined;
-  client.on('error', (error) => (broken = error));
+  const onError = (error: Error) => (broken = error);
+  client.on('error', onError);
   try {
     for (;;) {
       await client.query('BEGIN');
@@ -112,6 +113,7 @@ async function migrateOnce(
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
   } finally {
+    client.off('error', onError);
     client.release(broken);
   }
 }
