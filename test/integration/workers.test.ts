@@ -1,0 +1,278 @@
+import type { ChildProcess } from 'node:child_process';
+import type { TemporalServer } from '../../src/servers';
+import { emptyDatabase } from '../support/database';
+import { enqueue, event, events } from '../support/events';
+import { eventually } from '../support/eventually';
+import { TestOutbox, type Settings, type WorkerProcess } from '../support/outbox';
+import { OwnServers } from '../support/ownServers';
+import { Proxy } from '../support/proxy';
+
+const GRACE_MS = 5_000;
+/** Batches of 1,000 rows instead of 4,000, or of 400 where a smaller backlog will do: a signal must meet a drain under way. */
+const BACKLOG = 20_000;
+const MANY_BATCHES: Settings = { OUTBOX_BATCH_SIZE: '1000' };
+const SMALL_BACKLOG = 8_000;
+const SMALL_BATCHES: Settings = { OUTBOX_BATCH_SIZE: '400' };
+
+describe('workers', () => {
+  let outbox: TestOutbox;
+
+  beforeEach(async () => {
+    outbox = await TestOutbox.create();
+  });
+  afterEach(() => outbox.close());
+
+  it('C28: three that start at the same second share one relay, and all live', async () => {
+    const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker(), outbox.spawnWorker()]);
+    const ids = await enqueue(outbox.db, events(30));
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once(ids));
+    expect(await executions()).toEqual(['RUNNING']);
+    expect(workers.map(({ child }) => alive(child))).toEqual([true, true, true]);
+  });
+
+  it('C38: a worker outlives the loss of all its database connections, while idle and while claiming, and proves its listener again', async () => {
+    // Shortened: none. The poll is long, so that an event picked up soon was a wake-up.
+    use({ OUTBOX_POLL_MS: '60000', OUTBOX_LONG_POLL_MS: '60000', OUTBOX_LOG_LEVEL: 'debug', ...SMALL_BATCHES });
+    const worker = await outbox.spawnWorker();
+    const listening = () => worker.logs.filter((line) => line.includes('Listening for wake-ups')).length;
+    const ids = await enqueue(outbox.db, [event()]);
+    await outbox.allDone();
+    await eventually(() => listening() === 1);
+
+    expect(await terminateBackends()).toBeGreaterThan(1);
+    ids.push(...(await enqueue(outbox.db, [event()])));
+    await outbox.allDone(10_000);
+    await eventually(() => listening() === 2);
+    for (let n = 0; n < 3; n++) {
+      ids.push(...(await enqueue(outbox.db, [event()])));
+      await outbox.allDone(10_000);
+    }
+
+    ids.push(...(await enqueue(outbox.db, events(SMALL_BACKLOG))));
+    await drained(1_000);
+    expect(await terminateBackends()).toBeGreaterThan(1);
+    await drained(4_000);
+    expect(await terminateBackends()).toBeGreaterThan(1);
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once(ids));
+    expect(alive(worker.child)).toBe(true);
+  });
+
+  it('C39: SIGTERM in the middle of a drain ends the worker within its grace, and whatever it had not published is free at once', async () => {
+    use(SMALL_BATCHES);
+    const ids = await enqueue(outbox.db, events(SMALL_BACKLOG));
+    const worker = await outbox.spawnWorker();
+    await drained(1_000);
+    await stopsInTime(worker);
+    // What is left to `processing` is acknowledged and waits for its mark only, which any worker writes.
+    const stored = await outbox.streamCounts();
+    expect((await idsOf('processing')).filter((id) => !stored.has(id))).toEqual([]);
+    expect((await idsOf('pending')).length).toBeGreaterThan(0);
+
+    const next = await outbox.spawnWorker();
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once(ids));
+    await stopsInTime(next);
+  });
+
+  it('C39: SIGTERM while idle, and a second SIGTERM meanwhile, end the worker with exit code 0', async () => {
+    const worker = await outbox.spawnWorker();
+    await enqueue(outbox.db, [event()]);
+    await outbox.allDone();
+    worker.child.kill('SIGTERM');
+    await stopsInTime(worker);
+  });
+
+  it('C39: SIGTERM while PostgreSQL is away ends the worker within its grace, and the rows it had are published by the next', async () => {
+    const proxy = await Proxy.to(outbox.config().databaseUrl);
+    outbox.onClose(() => proxy.close());
+    const direct = outbox.config().databaseUrl;
+    const worker = await outbox.spawnWorker({ DATABASE_URL: proxy.url(direct), ...SMALL_BATCHES });
+    const ids = await enqueue(outbox.db, events(SMALL_BACKLOG));
+    await drained(1_000);
+    proxy.takeAway();
+    await stopsInTime(worker);
+    await outbox.spawnWorker();
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once(ids));
+  });
+
+  it('a worker killed in the middle of a drain is replaced by another, and each event is stored once', async () => {
+    use(MANY_BATCHES);
+    const ids = await enqueue(outbox.db, events(BACKLOG));
+    const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker()]);
+    const claiming = await claimingWorker(workers, 1_000);
+    await claiming.kill('SIGKILL');
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once(ids));
+    expect(await outbox.rowsByStatus()).toEqual({ done: BACKLOG });
+  });
+
+  it('a worker frozen past its heartbeats in the middle of a drain changes nothing and loses nothing when it goes on', async () => {
+    // Shortened by the test world: heartbeats count for 2 s instead of 5 s.
+    use(MANY_BATCHES);
+    const ids = await enqueue(outbox.db, events(BACKLOG));
+    const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker()]);
+    const frozen = await claimingWorker(workers, 1_000);
+    frozen.child.kill('SIGSTOP');
+    await outbox.allDone();
+    const before = await settledRows();
+    frozen.child.kill('SIGCONT');
+    const more = await enqueue(outbox.db, events(2_000));
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once([...ids, ...more]));
+    // It has written nothing to rows that were settled without it.
+    expect((await settledRows()).slice(0, before.length)).toEqual(before);
+    await stopsInTime(frozen);
+  });
+
+  it('a claim that another relay takes over ends, and no event is lost or stored twice', async () => {
+    // A slice of 2 s keeps the claim open with rows in it.
+    use({ OUTBOX_SLICE_MS: '2000' });
+    const worker = await outbox.startWorker();
+    const ids = await enqueue(outbox.db, events(5));
+    await eventually(async () => (await outbox.rowsByStatus()).processing === 5);
+    await outbox.db.query(`UPDATE :schema.relay_fence SET epoch = epoch + 1`);
+    await outbox.db.query(
+      `UPDATE :schema.event_queue SET claim_token = (SELECT epoch FROM :schema.relay_fence) WHERE id <= 2`,
+    );
+    ids.push(...(await enqueue(outbox.db, events(5))));
+    await eventually(() => worker.logs.some(({ msg }) => String(msg).startsWith('A newer claim has begun elsewhere')));
+    await outbox.allDone();
+    expect(await outbox.streamCounts()).toEqual(once(ids));
+  });
+
+  it('a worker whose OUTBOX_STREAM differs from the running relay refuses to start, and says which setting', async () => {
+    await outbox.spawnWorker();
+    const other = await outbox.spawnWorker(
+      { OUTBOX_STREAM: `${outbox.config().nats.stream}_2`, OUTBOX_SUBJECT_PREFIX: `${outbox.database.schema}_2` },
+      { awaitReady: false },
+    );
+    outbox.onClose(() => outbox.manager.streams.delete(`${outbox.config().nats.stream}_2`).catch(() => undefined));
+    expect(await other.exited).toBe(1);
+    expect(fatal(other)).toEqual([expect.stringContaining('differs from the running relay')]);
+    expect(fatal(other)[0]).toContain('in OUTBOX_STREAM');
+  });
+
+  it('a worker of another installation refuses to start at a running relay, and says which setting', async () => {
+    const foreign = await emptyDatabase(outbox.database.schema);
+    outbox.onClose(() => foreign.drop());
+    await outbox.spawnWorker();
+    const other = await outbox.spawnWorker({ DATABASE_URL: foreign.url }, { awaitReady: false });
+    expect(await other.exited).toBe(1);
+    expect(fatal(other)).toEqual([expect.stringContaining('the database (DATABASE_URL, OUTBOX_SCHEMA)')]);
+  });
+
+  describe('and Temporal', () => {
+    const own = new OwnServers();
+    let temporal: TemporalServer;
+
+    beforeAll(async () => {
+      temporal = await own.temporal();
+    });
+    afterAll(() => own.close());
+
+    it('C28: a worker that starts before Temporal waits, does not call itself ready, and relays when it comes', async () => {
+      const late = await TestOutbox.create({ TEMPORAL_ADDRESS: temporal.url });
+      try {
+        await temporal.stop();
+        const worker = await late.spawnWorker({}, { awaitReady: false });
+        const ids = await enqueue(late.db, events(3));
+        await eventually(() => worker.logs.some((line) => line.includes('does not answer yet')));
+        expect(worker.logs.some((line) => line.includes('The worker is ready'))).toBe(false);
+        expect(alive(worker.child)).toBe(true);
+        await temporal.start();
+        await late.allDone(30_000);
+        expect(await late.streamCounts()).toEqual(once(ids));
+      } finally {
+        await temporal.start();
+        await late.close();
+      }
+    });
+
+    it('a Temporal that is killed under load and comes back costs no event and no worker', async () => {
+      const loaded = await TestOutbox.create({ TEMPORAL_ADDRESS: temporal.url, ...MANY_BATCHES });
+      try {
+        const ids = await enqueue(loaded.db, events(BACKLOG));
+        const worker = await loaded.spawnWorker();
+        await eventually(async () => ((await loaded.rowsByStatus()).done ?? 0) >= 1_000);
+        await temporal.kill('SIGKILL');
+        ids.push(...(await enqueue(loaded.db, events(10))));
+        await temporal.start();
+        await loaded.allDone(60_000);
+        expect(await loaded.streamCounts()).toEqual(once(ids));
+        expect(alive(worker.child)).toBe(true);
+      } finally {
+        await temporal.start();
+        await loaded.close();
+      }
+    }, 120_000);
+  });
+
+  function use(settings: Settings): void {
+    Object.assign(outbox.settings, settings);
+  }
+
+  async function drained(rows: number): Promise<void> {
+    await eventually(async () => ((await outbox.rowsByStatus()).done ?? 0) >= rows);
+  }
+
+  async function stopsInTime(worker: WorkerProcess): Promise<void> {
+    const asked = performance.now();
+    expect(await worker.kill('SIGTERM')).toBe(0);
+    expect(performance.now() - asked).toBeLessThan(GRACE_MS + 5_000);
+  }
+
+  /** The worker that holds the claim once `rows` are done. */
+  async function claimingWorker(workers: WorkerProcess[], rows: number): Promise<WorkerProcess> {
+    await drained(rows);
+    const { worker } = await outbox.status();
+    const found = workers.find(({ child }) => worker?.includes(`-${child.pid}-`));
+    if (!found) throw new Error(`none of the workers is ${worker}`);
+    return found;
+  }
+
+  async function idsOf(status: string): Promise<string[]> {
+    const { rows } = await outbox.db.query<{ id: string }>(
+      `SELECT event_id::text AS id FROM :schema.event_queue WHERE status = $1`,
+      [status],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async function settledRows(): Promise<unknown[]> {
+    return (await outbox.db.query(`SELECT id, status, published_at FROM :schema.event_queue ORDER BY id`)).rows;
+  }
+
+  /** All connections of others to this test's database. */
+  async function terminateBackends(): Promise<number> {
+    const { rows } = await outbox.db.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'test'`,
+    );
+    return rows.length;
+  }
+
+  async function executions(): Promise<string[]> {
+    const { workflowId } = outbox.relay();
+    return eventually(async () => {
+      const found: string[] = [];
+      for await (const { status } of outbox.client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+        found.push(status.name);
+      return found.length > 0 ? found : undefined;
+    });
+  }
+});
+
+function alive(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function fatal(worker: WorkerProcess): string[] {
+  return worker.logs.filter((line) => line.includes('"fatal"'));
+}
+
+function once(ids: readonly string[]): Map<string, number> {
+  return new Map(ids.map((id) => [id, 1]));
+}
