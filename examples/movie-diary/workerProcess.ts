@@ -1,0 +1,54 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** A worker stops within its grace of 20 s, and a little for closing; then it hangs. */
+const STOP_TIMEOUT_MS = 26_000;
+
+export interface WorkerProcess {
+  /** Resolves when the worker polls; rejects with its last words when it ends before that. */
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended, for whatever reason. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+  kill(): void;
+}
+
+/** The package's worker as a process of its own, as in production; its log goes to `logFile`. */
+export function startWorker(logFile: string, env: NodeJS.ProcessEnv): WorkerProcess {
+  mkdirSync(dirname(logFile), { recursive: true });
+  const log = createWriteStream(logFile, { flags: 'a' });
+  const program = join(dirname(require.resolve('temporal-outbox/package.json')), 'dist', 'worker.js');
+  // In a process group of its own: the terminal's Ctrl-C is for us, who stop things in order.
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  let lastLine = 'it said nothing';
+
+  const ready = new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      lastLine = messageOf(line);
+      log.write(`${line}\n`);
+      if (lastLine === 'The worker is ready') resolve();
+    });
+    child.once('exit', () => reject(new Error(`The worker ended at its start: ${lastLine} (its log is ${logFile})`)));
+    child.once('error', reject);
+  });
+  ready.catch(() => undefined);
+  const ended = new Promise<string>((resolve) => child.once('exit', () => resolve(lastLine))).finally(() => log.end());
+  return { ready, ended, stop: () => stop(child, ended), kill: () => void child.kill('SIGKILL') };
+}
+
+async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+function messageOf(line: string): string {
+  try {
+    return (JSON.parse(line) as { msg?: string }).msg ?? line;
+  } catch {
+    return line;
+  }
+}
