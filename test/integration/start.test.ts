@@ -41,6 +41,8 @@ describe('npm start', () => {
           OUTBOX_NATS_PORT: ports[1],
           OUTBOX_TEMPORAL_PORT: ports[2],
           OUTBOX_TEMPORAL_UI_PORT: ports[3],
+          // Inherited by the worker, whose command line does not name the directory.
+          OUTBOX_TEST_RUN: directory,
           ...env,
         },
       },
