@@ -38,6 +38,7 @@ function filterProblem(name: string, value: unknown): string | undefined {
   if (!['eventType', 'companyId', 'since'].includes(name))
     return `there is no filter ${JSON.stringify(name.slice(0, 60))}; use eventType, companyId, since`;
   if (typeof value !== 'string') return `the filter ${name} must be text`;
+  if (value.length > 128) return `the filter ${name} is longer than any value it could find`;
   if (name === 'companyId' && !UUID.test(value)) return 'the filter companyId must be a UUID';
   if (name === 'since' && Number.isNaN(Date.parse(value))) return 'the filter since must be a time in ISO 8601';
   return undefined;

@@ -27,6 +27,8 @@ const PROBES_AT_ONCE = 4;
 /** Event ids of one re-emit step: small enough for a payload, large enough for an operator's list. */
 const REEMIT_CHUNK = 1_000;
 const FAULT_PAUSE_MS = 5_000;
+/** What a continue-as-new may carry on, half a megabyte: one above the server's 2 MB is refused, and again at each retry. */
+const MAX_CARRIED_IDS = 10_000;
 
 /** Moves events from the outbox to the broker for ever: `claim`, then `publish` and `mark` beside the next claim. */
 export async function relay(input: RelayInput): Promise<void> {
@@ -53,7 +55,11 @@ export async function relay(input: RelayInput): Promise<void> {
   memory.rollingOver = true;
   show();
   await reemitting;
-  await condition(() => memory.quiet && allHandlersFinished());
+  // More may have arrived by signal meanwhile.
+  while (!memory.quiet || !allHandlersFinished() || memory.orderedIds > MAX_CARRIED_IDS) {
+    await condition(() => memory.quiet && allHandlersFinished());
+    while (memory.orderedIds > MAX_CARRIED_IDS) await carryOutOrder();
+  }
   await continueAsNew<typeof relay>(memory.carry());
 
   async function pass(): Promise<void> {
@@ -130,22 +136,27 @@ export async function relay(input: RelayInput): Promise<void> {
   async function carryOutOrders(): Promise<void> {
     for (;;) {
       await condition(() => memory.orders.length > 0 || memory.rollingOver);
-      const order = memory.orders[0];
-      if (memory.rollingOver || !order) return;
-      const steps = stepsOf(memory.timings);
-      if ('all' in order) {
-        memory.orders.shift();
-        const { revived } = await steps.reemitAll(order.all);
-        log.info('Re-emitted dead letters', { revived });
-      } else {
-        const ids = takeIds();
-        const { revived, refused } = await steps.reemit({ ids });
-        log.info('Re-emitted dead letters', {
-          revived: revived.length,
-          refused: refused.length,
-          reason: refused[0]?.reason,
-        });
-      }
+      if (memory.rollingOver && memory.orderedIds <= MAX_CARRIED_IDS) return;
+      await carryOutOrder();
+    }
+  }
+
+  async function carryOutOrder(): Promise<void> {
+    const order = memory.orders[0];
+    if (!order) return;
+    const steps = stepsOf(memory.timings);
+    if ('all' in order) {
+      memory.orders.shift();
+      const { revived } = await steps.reemitAll(order.all);
+      log.info('Re-emitted dead letters', { revived });
+    } else {
+      const ids = takeIds();
+      const { revived, refused } = await steps.reemit({ ids });
+      log.info('Re-emitted dead letters', {
+        revived: revived.length,
+        refused: refused.length,
+        reason: refused[0]?.reason,
+      });
     }
   }
 

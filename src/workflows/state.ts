@@ -58,6 +58,11 @@ export class RelayMemory {
     this.orders = [...(carried?.orders ?? [])];
   }
 
+  /** How much the orders weigh, counted in ids; a filter is about ten of them long. */
+  get orderedIds(): number {
+    return this.orders.reduce((sum, order) => sum + ('ids' in order ? order.ids.length : 10), 0);
+  }
+
   carry(): RelayInput {
     const { timings, paused, lagMs, lastError, lastPassAt, failedProbes, orders } = this;
     const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
