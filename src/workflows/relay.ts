@@ -24,6 +24,8 @@ import { stepsOf } from './steps';
 const MAX_OPEN_BATCHES = 2;
 /** Tries in a row before the relay believes that no worker has a broker: each worker gets its chance to answer. */
 const PROBES_AT_ONCE = 4;
+/** A run whose limit is nearer than its first pass would continue as new for ever and move nothing. */
+const MIN_ROLL_OVER_EVENTS = 50;
 /** Event ids of one re-emit step: small enough for a payload, large enough for an operator's list. */
 const REEMIT_CHUNK = 1_000;
 const FAULT_PAUSE_MS = 5_000;
@@ -175,7 +177,7 @@ export async function relay(input: RelayInput): Promise<void> {
   function shouldRollOver(): boolean {
     const { continueAsNewSuggested, historyLength } = workflowInfo();
     const limit = memory.timings.rollOverEvents;
-    return continueAsNewSuggested || (limit > 0 && historyLength >= limit);
+    return continueAsNewSuggested || (limit > 0 && historyLength >= Math.max(limit, MIN_ROLL_OVER_EVENTS));
   }
 
   function pause(): boolean {
