@@ -56,9 +56,17 @@ async function rowsById(): Promise<Map<string, Row>> {
 
 const idsOf = ({ events: taken }: Claimed) => taken.map(({ id }) => id);
 
+const open = new Set<Client>();
+// What a failed test leaves open would hold back the next one's TRUNCATE.
+afterEach(async () => {
+  for (const client of open) await client.end();
+  open.clear();
+});
+
 /** A transaction on a connection of its own, seen as a database. */
 async function openTransaction(): Promise<{ tx: Database; pid: number; end: (how: 'COMMIT' | 'ROLLBACK') => Promise<void> }> {
   const client = new Client({ connectionString: database.url });
+  open.add(client);
   await client.connect();
   await client.query('BEGIN');
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -68,6 +76,7 @@ async function openTransaction(): Promise<{ tx: Database; pid: number; end: (how
     end: async (how) => {
       await client.query(how);
       await client.end();
+      open.delete(client);
     },
   };
 } // prettier-ignore

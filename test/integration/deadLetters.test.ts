@@ -22,6 +22,13 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(() => db.query('TRUNCATE :schema.event_queue RESTART IDENTITY'));
 
+const open = new Set<Client>();
+// What a failed test leaves open would hold back the next one's TRUNCATE.
+afterEach(async () => {
+  for (const client of open) await client.end();
+  open.clear();
+});
+
 /** Dead letters as the relay leaves them: refused by the broker after having been deferred once. */
 async function makeDead(count: number, over: Parameters<typeof events>[1] = () => ({})): Promise<string[]> {
   const ids = await enqueue(db, events(count, over));
@@ -191,6 +198,7 @@ describe('reemit', () => {
     const [id] = await makeDead(1);
     const first = new Client({ connectionString: database.url });
     await first.connect();
+    open.add(first);
     await first.query('BEGIN');
     expect(await reemit(first, [id!], { schema })).toMatchObject({ revived: [id] });
     const second = reemit(db.pool, [id!], { schema });
@@ -201,7 +209,6 @@ describe('reemit', () => {
       return rows[0]?.waiting;
     });
     await first.query('COMMIT');
-    await first.end();
     expect(await second).toEqual({
       revived: [],
       refused: [{ id, reason: expect.stringMatching(/somebody else revived it/) as string }],
@@ -221,6 +228,7 @@ describe('reemit', () => {
     const [one, two] = await makeDead(2);
     const listener = new Client({ connectionString: database.url });
     await listener.connect();
+    open.add(listener);
     const heard: string[] = [];
     listener.on('notification', ({ payload }) => heard.push(payload ?? ''));
     await listener.query(`LISTEN ${wakeChannel(schema)}`);
@@ -236,7 +244,6 @@ describe('reemit', () => {
     await isHeard('all');
     await reemitAll(db.pool, {}, { schema });
     await isHeard('none left');
-    await listener.end();
     expect(await rowOf(two!)).toEqual(FRESH);
     expect(heard).toEqual(['', 'one', 'nothing', '', 'all', 'none left']);
   });
