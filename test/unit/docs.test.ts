@@ -1,0 +1,181 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import ts from 'typescript';
+import { createProgram } from '../../src/cli/program';
+import { settingsOf } from '../../src/cli/settings';
+import { loadConfig } from '../../src/config';
+import { ConfigError } from '../../src/errors';
+
+const ROOT = join(__dirname, '..', '..');
+
+const pages = [...markdownIn(''), ...markdownIn('docs'), ...markdownIn('docs/adr')].map((path) => ({
+  path,
+  text: readFileSync(join(ROOT, path), 'utf8'),
+}));
+
+test('there is something to check', () => {
+  const paths = pages.map(({ path }) => path);
+  expect(paths).toEqual(
+    expect.arrayContaining(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'docs/architecture.md']),
+  );
+  expect(paths.filter((path) => /^docs\/adr\/\d{4}-/.test(path)).length).toBeGreaterThanOrEqual(12);
+});
+
+describe.each(pages)('$path', ({ path, text }) => {
+  const prose = text.replace(/^```[^]*?^```$/gm, '');
+
+  test('has no relative link that leads nowhere', () => {
+    const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+    const broken = targets.filter(
+      (target) => !/^(https?:|mailto:)/.test(target) && !leadsSomewhere(path, text, target),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('names only test files that exist', () => {
+    const named = [...text.matchAll(/\b[\w/-]*\w\.test\.ts\b/g)].map(([name]) => name);
+    const files = filesBelow('test');
+    expect(named.filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))).toEqual([]);
+  });
+
+  test('quotes the names of tests as they are', () => {
+    const sources = filesBelow('test').map((file) => readFileSync(join(ROOT, file), 'utf8').replaceAll("\\'", "'"));
+    const quoted = path.startsWith('docs/adr/')
+      ? section(prose, 'Guarantees')
+          .replace(/`[^`]*`/g, '')
+          .matchAll(/_([^_]{20,})_/g)
+      : [];
+    const names = [...quoted].map((match) => (match[1] ?? '').replace(/\s+/g, ' ').replace(/\s*…$/, ''));
+    expect(names.filter((name) => !sources.some((source) => source.includes(name)))).toEqual([]);
+  });
+
+  test('mentions only verbs of `outbox` that exist, with options that they have', () => {
+    const commands = [...text.matchAll(/(?:`|^|npx )outbox ([^`\n]*)/gm)].map((match) => match[1] ?? '');
+    expect(commands.filter((command) => !isCommand(command))).toEqual([]);
+  });
+
+  test('mentions only settings that exist', () => {
+    const names = new Set(
+      [...text.matchAll(/\b(?:OUTBOX|EVENT_QUEUE|EVENT_BUS|NATS)_[A-Z][A-Z_]*[A-Z]\b/g)].map(([name]) => name),
+    );
+    expect([...names].filter((name) => !isSetting(name))).toEqual([]);
+  });
+
+  test('mentions only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+    const named = [...text.matchAll(/\bnpm (?:run )?((?:(?<=run )[\w:]+)|start\b|test\b)/g)].map(
+      (match) => match[1] ?? '',
+    );
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test('holds no path of somebody’s machine', () => {
+    expect(text).not.toMatch(/(?<![\w.:/])\/(home|root|Users|work|tmp)\//);
+  });
+});
+
+test('the TypeScript of the README compiles against the package', () => {
+  const blocks = codeBlocks('README.md', 'ts');
+  expect(blocks.length).toBeGreaterThan(0);
+  expect(errorsOf(blocks)).toEqual([]);
+});
+
+test('TypeScript that does not compile would be told from that', () => {
+  expect(errorsOf([`import { enqueueEvent } from 'temporal-outbox/producer';\nvoid enqueueEvent;`])).toEqual([
+    expect.stringContaining('enqueueEvent'),
+  ]);
+});
+
+function markdownIn(directory: string): string[] {
+  return readdirSync(join(ROOT, directory))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(directory, name));
+}
+
+function filesBelow(directory: string): string[] {
+  return readdirSync(join(ROOT, directory), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(directory, name));
+}
+
+function leadsSomewhere(path: string, text: string, target: string): boolean {
+  const [file = '', anchor] = decodeURI(target).split('#');
+  const to = file === '' ? path : relative(ROOT, join(ROOT, dirname(path), file));
+  if (to.startsWith('..') || !existsSync(join(ROOT, to))) return false;
+  if (anchor === undefined) return true;
+  return anchorsOf(file === '' ? text : readFileSync(join(ROOT, to), 'utf8')).includes(anchor);
+}
+
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
+    (match[1] ?? '')
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function section(text: string, heading: string): string {
+  return text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+}
+
+/** The words after `outbox`: verbs as far as there are any, then options and arguments. `outbox <verb>` stands for all. */
+function isCommand(text: string): boolean {
+  let at = createProgram();
+  const words = text.split(/\s+/).filter(Boolean);
+  if (words[0] === '<verb>' || words[0]?.startsWith('--')) return true;
+  for (const word of words) {
+    const verb = at.commands.find((command) => command.name() === word);
+    if (verb) at = verb;
+    else break;
+  }
+  // A sentence may go on behind a verb; behind nothing there must be one.
+  if (at.parent === null) return false;
+  const options = text.match(/(?<=\s)--[a-z-]+/g) ?? [];
+  return options.every((option) => option === '--help' || at.options.some(({ long }) => long === option));
+}
+
+/** `outbox config` lists the settings; those of the development servers are known to `loadConfig` only by not being refused. */
+function isSetting(name: string): boolean {
+  if (settingsOf(loadConfig({}), {}).some(({ variable }) => variable === name)) return true;
+  if (!name.startsWith('OUTBOX_')) return false;
+  try {
+    loadConfig({ [name]: '1' });
+    return true;
+  } catch (error) {
+    if (error instanceof ConfigError) return false;
+    throw error;
+  }
+}
+
+function codeBlocks(path: string, language: string): string[] {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))].map((match) => match[1] ?? '');
+}
+
+/** Type-checks the texts as modules beside the project's own, where its packages are found; nothing is written. */
+function errorsOf(texts: readonly string[]): string[] {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (file) => ts.sys.readFile(file));
+  const { options } = ts.parseJsonConfigFileContent(
+    { ...(config as object), include: [], files: ['src/index.ts'] },
+    ts.sys,
+    ROOT,
+  );
+  options.paths = { 'temporal-outbox': ['./src/index.ts'], 'temporal-outbox/producer': ['./src/producer.ts'] };
+  // A name of their own for each: an example is allowed to await at its top level.
+  const files = new Map(texts.map((text, index) => [join(ROOT, `example-${index}.mts`), text]));
+  const host = ts.createCompilerHost(options);
+  const disk = { ...host };
+  host.fileExists = (file) => files.has(file) || disk.fileExists(file);
+  host.readFile = (file) => files.get(file) ?? disk.readFile(file);
+  host.getSourceFile = (file, target, ...rest) => {
+    const text = files.get(file);
+    return text === undefined ? disk.getSourceFile(file, target, ...rest) : ts.createSourceFile(file, text, target);
+  };
+  const program = ts.createProgram([...files.keys()], options, host);
+  return [...files.keys()].flatMap((file) =>
+    ts
+      .getPreEmitDiagnostics(program, program.getSourceFile(file))
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+  );
+}
