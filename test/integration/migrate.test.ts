@@ -424,6 +424,21 @@ describe('a migration that is interrupted', () => {
   });
 });
 
+describe('a migration and the row that records it', () => {
+  it('are one transaction: without the row nothing is changed', async () => {
+    const { db } = await newDatabase();
+    await migrate(db, undefined, olderBuild(1));
+    await db.query('ALTER TABLE outbox_migrations ADD CONSTRAINT one_only CHECK (version = 1)');
+    await expect(migrate(db)).rejects.toMatchObject({ kind: 'failed' });
+    const { rows } = await db.query(
+      `SELECT FROM information_schema.columns WHERE table_name = 'event_queue' AND column_name = 'event_id'`,
+    );
+    expect(rows).toEqual([]);
+    await db.query('ALTER TABLE outbox_migrations DROP CONSTRAINT one_only');
+    expect((await migrate(db)).applied).toEqual(NAMES.slice(1));
+  });
+});
+
 describe('odd schema names (C46)', () => {
   const REFUSED = [
     'my-schema',
