@@ -9,6 +9,7 @@ const dist = (path) => fileURLToPath(new URL(`../dist/${path}`, import.meta.url)
 
 const { code } = await bundleWorkflowCode({
   workflowsPath: dist('workflows/index.js'),
+  payloadConverterPath: dist('workflows/payloadConverter.js'),
   logger: new DefaultLogger('WARN'),
 });
 writeFileSync(dist('workflow-bundle.js'), code);

@@ -83,12 +83,17 @@ export async function poll(deps: Polling): Promise<void> {
 }
 
 /** The bundle that the build made; without it (tests, development) the workflows are bundled now. */
-function workflowSource(given: Polling['workflowBundle']): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+function workflowSource(
+  given: Polling['workflowBundle'],
+): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'dataConverter'> {
   if (given) return { workflowBundle: given };
   const bundle = join(__dirname, '..', 'workflow-bundle.js');
   return existsSync(bundle)
     ? { workflowBundle: { codePath: bundle } }
-    : { workflowsPath: require.resolve('../workflows') };
+    : {
+        workflowsPath: require.resolve('../workflows'),
+        dataConverter: { payloadConverterPath: require.resolve('../workflows/payloadConverter') },
+      };
 }
 
 function slots(workflows: number, activities: number): NonNullable<WorkerOptions['tuner']> {

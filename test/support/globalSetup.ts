@@ -30,6 +30,7 @@ export default async function globalSetup(): Promise<void> {
 
   const { code } = await bundleWorkflowCode({
     workflowsPath: require.resolve('../../src/workflows'),
+    payloadConverterPath: require.resolve('../../src/workflows/payloadConverter'),
     logger: new DefaultLogger('WARN'),
   });
   const workflowBundle = join(directory, 'workflow-bundle.js');
