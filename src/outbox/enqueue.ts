@@ -24,7 +24,7 @@ export interface EnqueueOptions {
  */
 const ENQUEUE = `
   WITH given AS (
-    SELECT * FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (
+    SELECT * FROM ROWS FROM (jsonb_to_recordset($1::text::jsonb) AS (
       i uuid, t text, a text, k text, c uuid, o uuid, p jsonb, h jsonb, v integer, r text, s text, w timestamptz, d timestamptz
     )) WITH ORDINALITY AS e (i, t, a, k, c, o, p, h, v, r, s, w, d, position)
   ), inserted AS (

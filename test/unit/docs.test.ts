@@ -105,13 +105,13 @@ test('the adapters of the README hand over one statement, each placeholder with 
     (name: string) =>
     (...args: unknown[]) =>
       Promise.resolve({ rows: [], sent: (sent[name] = args) });
-  const tx = { raw: send('overKnex'), execute: send('overDrizzle'), unsafe: send('overPostgresJs'), executeQuery: send('overKysely'), typed: (value: unknown, type: number) => ({ value, type }) }; // prettier-ignore
+  const tx = { raw: send('overKnex'), execute: send('overDrizzle'), unsafe: send('overPostgresJs'), executeQuery: send('overKysely') }; // prettier-ignore
   for (const name of ADAPTERS) await adapters[name]?.(tx).query(text, [json, channel]);
   const parts = text.split(/\$\d/);
   expect(sent).toEqual({
     overKnex: [parts.join('?'), [json, channel, channel]],
     overDrizzle: [[parts[0], { value: json }, parts[1], { value: channel }, parts[2], { value: channel }, parts[3]]],
-    overPostgresJs: [text, [json, channel].map((value) => ({ value, type: 25 }))],
+    overPostgresJs: [text, [json, channel]],
     overKysely: [[text, [json, channel]]],
   });
 });
