@@ -25,7 +25,7 @@ const BACKLOG = `
              count(*) FILTER (WHERE status = 'deferred')::float8 AS deferred,
              count(*) FILTER (WHERE coalesce(retry_at, available_at) <= statement_timestamp())::float8 AS due,
              (extract(epoch FROM statement_timestamp() - min(available_at)
-                FILTER (WHERE coalesce(retry_at, available_at) <= statement_timestamp())) * 1000)::float8 AS "oldestDueMs"
+                FILTER (WHERE coalesce(retry_at, available_at) <= statement_timestamp() AND isfinite(available_at))) * 1000)::float8 AS "oldestDueMs"
         FROM :schema.event_queue
        WHERE status IN ('pending', 'deferred')
     ) AS waiting`;

@@ -52,7 +52,7 @@ const CLAIM_DUE = `
     UPDATE :schema.event_queue
        SET status = 'processing', claimed_at = clock_timestamp(), claim_token = $1::bigint,
            event_id = coalesce(event_id, gen_random_uuid())
-     WHERE id = ANY (ARRAY(SELECT id FROM sized WHERE running <= $3::bigint OR running = payload_bytes))
+     WHERE id = ANY (ARRAY(SELECT id FROM sized WHERE running <= $3::bigint OR ($4 AND running = payload_bytes)))
     RETURNING available_at, ${COLUMNS}
   )
   SELECT EXISTS (SELECT FROM fence) AS held, (SELECT count(*)::integer FROM due) AS due,
@@ -62,11 +62,18 @@ const CLAIM_DUE = `
    ORDER BY available_at, id`;
 
 /**
- * Takes rows that are due, at most `limit` and `bytes` of payload (a single larger row is taken alone).
- * One statement, so nothing is taken twice and no connection is held afterwards.
+ * Takes rows that are due, at most `rows` of them and `bytes` of payload. One statement, so nothing is taken twice and
+ * no connection is held afterwards.
+ *
+ * @param limits.orOne take a first row that is larger than `bytes` alone, else nothing could ever take it. Default true;
+ *   a claim that holds rows already says false.
  */
-export async function claimDue(db: Database, token: string, limits: { rows: number; bytes: number }): Promise<Claimed> {
-  const { rows } = await db.query<ClaimRow>(CLAIM_DUE, [token, limits.rows, limits.bytes]);
+export async function claimDue(
+  db: Database,
+  token: string,
+  limits: { rows: number; bytes: number; orOne?: boolean },
+): Promise<Claimed> {
+  const { rows } = await db.query<ClaimRow>(CLAIM_DUE, [token, limits.rows, limits.bytes, limits.orOne ?? true]);
   return toClaimed(rows);
 }
 

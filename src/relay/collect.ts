@@ -47,7 +47,11 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
     if (!broker.up || batch.away) return 'broker away';
     const seen = wake.count;
     const portion = Math.min(PORTION, relay.batchSize - batch.rows);
-    const claimed = await claimDue(db, batch.token, { rows: portion, bytes: relay.batchBytes - batch.bytes });
+    const claimed = await claimDue(db, batch.token, {
+      rows: portion,
+      bytes: relay.batchBytes - batch.bytes,
+      orOne: batch.rows === 0,
+    });
     if (!claimed.held) return 'superseded';
     const found = claimed.events.length;
     if (found > 0) {
@@ -56,9 +60,9 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
         batch.lagMs = claimed.lagMs;
       }
       batch.add(claimed.events, claimed.bytes);
-      if (batch.rows >= relay.batchSize || claimed.overflow) return 'full';
-      if (left() <= 0) return 'slice over';
     }
+    if (batch.rows >= relay.batchSize || claimed.overflow) return 'full';
+    if (found > 0 && left() <= 0) return 'slice over';
     if (found === portion) {
       // More may be due already.
       backlog = true;

@@ -34,6 +34,14 @@ test('counts what waits, apart from what is due later, and never what is done', 
   expect(backlog.oldestDueMs).toBeLessThan(150_000);
 });
 
+test('counts a row that has been due since ever, whose age no number gives', async () => {
+  const own = await cloneDatabase(1);
+  const [id] = await enqueue(own.db, events(1));
+  await own.db.query(`UPDATE :schema.event_queue SET available_at = '-infinity' WHERE event_id = $1`, [id]);
+  expect(await readBacklog(own.db)).toMatchObject({ pending: 1, due: 1, oldestDueMs: null });
+  await own.drop();
+});
+
 test('reads indexes whose size is the backlog, not the history', async () => {
   const { db } = database;
   await db.query(

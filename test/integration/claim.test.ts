@@ -221,6 +221,14 @@ describe('the limits of a claim', () => {
     expect(idsOf(claimed)).toEqual(ids.slice(0, 1));
   });
 
+  it('are kept to the byte by a claim that holds rows already: the larger row waits for the next', async () => {
+    const token = await bumpFence(db);
+    const ids = await insertSizes(1_000);
+    const full = await claimDue(db, token, { rows: 10, bytes: 300, orOne: false });
+    expect(full).toMatchObject({ held: true, overflow: true, bytes: 0, events: [] });
+    expect(idsOf(await claimDue(db, token, { rows: 10, bytes: 300 }))).toEqual(ids);
+  });
+
   it('never skip a larger row for smaller ones behind it', async () => {
     const token = await bumpFence(db);
     const ids = await insertSizes(100, 1_000, 10);
