@@ -23,7 +23,7 @@ interface Options {
 }
 
 const options = new Command('bench')
-  .description('Measures the relay on servers of its own, against bare loops. Takes about 12 minutes.')
+  .description('Measures the relay on servers of its own, against bare loops. Takes about 9 minutes.')
   .option('--json', 'the last line on standard output is one JSON object, everything else goes to standard error')
   .option('--only <parts>', `comma-separated, of ${NAMES.join(', ')}`, parts, NAMES)
   .option('--quick', 'smaller and shorter: to see that it works, not what it reaches')
