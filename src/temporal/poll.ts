@@ -50,8 +50,7 @@ export async function poll(deps: Polling): Promise<void> {
     // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
     maxCachedWorkflows: 50,
     tuner: slots(10, 20),
-    // Cancelling must reach an open claim soon; the SDK otherwise holds heartbeats back for up to a minute.
-    maxHeartbeatThrottleInterval: '4s',
+    ...pollers(2),
   });
   const own = await Worker.create({
     connection,
@@ -60,6 +59,7 @@ export async function poll(deps: Polling): Promise<void> {
     activities: { publish: relay.activities.publish },
     ...grace,
     tuner: slots(1, 10),
+    ...pollers(1),
   });
 
   const stop = () => {
@@ -94,6 +94,16 @@ function workflowSource(
         workflowsPath: require.resolve('../workflows'),
         dataConverter: { payloadConverterPath: require.resolve('../workflows/payloadConverter') },
       };
+}
+
+/**
+ * Few: each poll of a worker that is frozen or cut off, but whose connection stands, swallows one task until that task's
+ * time-out, one after the other. With the default of ten of each kind, such a worker held the relay up for a minute.
+ */
+function pollers(activities: number): Pick<WorkerOptions, 'workflowTaskPollerBehavior' | 'activityTaskPollerBehavior'> {
+  const fixed = (maximum: number) => ({ type: 'simple-maximum' as const, maximum });
+  // Two is the least: one for the sticky queue.
+  return { workflowTaskPollerBehavior: fixed(2), activityTaskPollerBehavior: fixed(activities) };
 }
 
 function slots(workflows: number, activities: number): NonNullable<WorkerOptions['tuner']> {
