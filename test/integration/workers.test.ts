@@ -110,13 +110,14 @@ describe('workers', () => {
   });
 
   it('a worker frozen past its heartbeats in the middle of a drain changes nothing and loses nothing when it goes on', async () => {
-    // Shortened by the test world: heartbeats count for 2 s instead of 5 s.
+    // Shortened by the test world: heartbeats count for 2 s instead of 5 s. Temporal still hands the frozen worker a task
+    // for each of its polls, two of them workflow tasks with 10 s each.
     use(MANY_BATCHES);
     const ids = await enqueue(outbox.db, events(BACKLOG));
     const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker()]);
     const frozen = await claimingWorker(workers, 1_000);
     frozen.child.kill('SIGSTOP');
-    await outbox.allDone();
+    await outbox.allDone(60_000);
     const before = await settledRows();
     frozen.child.kill('SIGCONT');
     const more = await enqueue(outbox.db, events(2_000));
@@ -125,7 +126,7 @@ describe('workers', () => {
     // It has written nothing to rows that were settled without it.
     expect((await settledRows()).slice(0, before.length)).toEqual(before);
     await stopsInTime(frozen);
-  });
+  }, 120_000);
 
   it('a claim that another relay takes over ends, and no event is lost or stored twice', async () => {
     // A slice of 2 s keeps the claim open with rows in it.
