@@ -29,6 +29,10 @@ class RollBack extends Error {}
  */
 export async function storeFilms(pool: Pool, films: readonly Film[], rollBack: boolean): Promise<string[]> {
   const client = await pool.connect();
+  // A connection lost between two statements says so by an event, which would end the process if nobody listened.
+  let lost: Error | undefined;
+  const onLost = (error: Error) => (lost = error);
+  client.on('error', onLost);
   let eventIds: string[] = [];
   try {
     await client.query('BEGIN');
@@ -45,10 +49,11 @@ export async function storeFilms(pool: Pool, films: readonly Film[], rollBack: b
     if (rollBack) throw new RollBack();
     await client.query('COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK');
+    await client.query('ROLLBACK').catch(onLost);
     if (!(error instanceof RollBack)) throw error;
   } finally {
-    client.release();
+    client.off('error', onLost);
+    client.release(lost);
   }
   return eventIds;
 }

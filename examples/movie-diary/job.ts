@@ -26,8 +26,12 @@ export async function prepare({ databaseUrl }: Addresses): Promise<void> {
   }
 }
 
-/** Imports all films, waits for the relay, and counts what came of it. */
-export async function runJob(addresses: Addresses, signal: AbortSignal): Promise<Report> {
+/**
+ * Imports all films, waits for the relay, and counts what came of it.
+ *
+ * @param patienceMs how long the relay may publish nothing before the wait is given up
+ */
+export async function runJob(addresses: Addresses, signal: AbortSignal, patienceMs: number): Promise<Report> {
   const pool = new Pool({ connectionString: addresses.databaseUrl, max: 2 });
   pool.on('error', () => undefined);
   const nats = await connect({ servers: addresses.natsUrl, name: 'movie diary: count' });
@@ -41,11 +45,12 @@ export async function runJob(addresses: Addresses, signal: AbortSignal): Promise
     const began = new Date();
 
     const storing = progress('storing', films.length);
-    const imported = await importFilms(pool, films, signal, (stored) => storing.update(stored));
-    storing.end();
+    const imported = await importFilms(pool, films, signal, (stored) => storing.update(stored)).finally(() =>
+      storing.end(),
+    );
     const publishing = progress('publishing', imported.committed.size);
-    await settled(pool, signal, (left) => publishing.update(Math.max(0, imported.committed.size - left)));
-    publishing.end();
+    const left = (rows: number) => publishing.update(Math.max(0, imported.committed.size - rows));
+    await settled(pool, signal, left, patienceMs).finally(() => publishing.end());
 
     const seconds = (Date.now() - began.getTime()) / 1_000;
     return {

@@ -6,6 +6,10 @@ import { isExact, tableOf } from './report';
 import { relayPage } from './temporal';
 import { startWorker, type WorkerProcess } from './workerProcess';
 
+/** With --exit nobody is there to end a pause, or to mend what else is in the way. */
+const PATIENCE_MS = 60_000;
+/** A handle that a library left open must not keep a finished run alive. */
+const LINGER_MS = 3_000;
 const HANGUPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Servers, worker, job, count; then up until Ctrl-C. What was started is stopped on every way out. */
@@ -43,7 +47,11 @@ async function main(options: Options): Promise<number> {
     await unlessEnded(worker, worker.ready, stop.signal);
     console.log(`The worker is ready; its log is ${join(options.directory, 'logs', 'worker.log')}`);
 
-    const report = await unlessEnded(worker, runJob(addresses, stop.signal), stop.signal);
+    const report = await unlessEnded(
+      worker,
+      runJob(addresses, stop.signal, options.exit ? PATIENCE_MS : Infinity),
+      stop.signal,
+    );
     console.log(tableOf(report));
     const exact = isExact(report);
     console.log(exact ? 'Every event is in the stream exactly once.' : 'The count is not exact: see the rows above.');
@@ -67,7 +75,7 @@ function unlessEnded<T>(worker: WorkerProcess, work: Promise<T>, signal: AbortSi
     const alive = setInterval(() => undefined, 60_000);
     const done = () => clearInterval(alive);
     work.then(resolve, reject).finally(done);
-    void worker.ended.then((lastLine) => reject(new Error(`The worker has ended: ${lastLine}`))).finally(done);
+    void worker.ended.then((how) => reject(new Error(`The worker has ended: ${how}`))).finally(done);
     const aborted = () => {
       done();
       reject(new Error('stopped'));
@@ -87,10 +95,13 @@ function environment(addresses: Addresses): NodeJS.ProcessEnv {
 
 function whatNext(servers: Servers, addresses: Addresses): string {
   const lines = ['', 'Up until Ctrl-C. Meanwhile, in another terminal:'];
-  if (servers.postgres.started)
-    lines.push(
-      `  export DATABASE_URL=${addresses.databaseUrl} NATS_URL=${addresses.natsUrl} TEMPORAL_ADDRESS=${addresses.temporalAddress}`,
-    );
+  // Those that were given are known, and may hold a password.
+  const started = [
+    servers.postgres.started && `DATABASE_URL=${addresses.databaseUrl}`,
+    servers.nats.started && `NATS_URL=${addresses.natsUrl}`,
+    servers.temporal.started && `TEMPORAL_ADDRESS=${addresses.temporalAddress}`,
+  ].filter((each) => each !== false);
+  if (started.length > 0) lines.push(`  export ${started.join(' ')}`);
   lines.push('  npx outbox status --watch', '  npx outbox pause', '  npx outbox --help');
   if (servers.temporal.uiUrl)
     lines.push('', `Temporal UI: ${servers.temporal.uiUrl}`, `The relay:   ${relayPage(servers.temporal.uiUrl)}`);
@@ -98,6 +109,8 @@ function whatNext(servers: Servers, addresses: Addresses): string {
 }
 
 async function run(): Promise<void> {
+  // A terminal that was closed takes no more lines, which must not keep us from stopping what we started.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const options = readOptions(process.argv.slice(2));
     if (!options) console.log(HELP);
@@ -107,6 +120,7 @@ async function run(): Promise<void> {
     console.error(error instanceof ServerError ? message : `npm start failed: ${message}`);
     process.exitCode = code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1;
   }
+  setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
 void run();

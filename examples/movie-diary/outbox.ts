@@ -13,16 +13,45 @@ export async function unsettled(pool: Pool): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Resolves when the relay has nothing left to do. */
-export async function settled(pool: Pool, signal: AbortSignal, onProgress: (left: number) => void): Promise<void> {
+/** After so long without progress something is in the way, and whoever watches is told where to look. */
+const NOTE_AFTER_MS = 10_000;
+
+/**
+ * Resolves when the relay has nothing left to do.
+ *
+ * @throws Error when it published nothing for `patienceMs`
+ */
+export async function settled(
+  pool: Pool,
+  signal: AbortSignal,
+  onProgress: (left: number) => void,
+  patienceMs: number,
+): Promise<void> {
+  let before = Infinity;
+  let since = performance.now();
+  let told = false;
   for (;;) {
     signal.throwIfAborted();
     const left = await unsettled(pool);
     onProgress(left);
     if (left === 0) return;
+    if (left < before) since = performance.now();
+    before = Math.min(before, left);
+    const still = performance.now() - since;
+    if (still > patienceMs) {
+      throw new Error(
+        `${left} events wait, and the relay has published nothing for ${Math.round(still / 1_000)} s: ${LOOK}`,
+      );
+    }
+    if (still > NOTE_AFTER_MS && !told) {
+      told = true;
+      console.log(`\n${left} events wait, and the relay publishes nothing: ${LOOK}`);
+    }
     await sleep(100, undefined, { signal });
   }
 }
+
+const LOOK = '`npx outbox status` says why, and `npx outbox resume` ends a pause of an earlier run.';
 
 /** How many of these events the relay gave up. */
 export async function countDead(pool: Pool, ids: ReadonlySet<string>): Promise<number> {

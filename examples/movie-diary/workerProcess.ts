@@ -9,7 +9,7 @@ const STOP_TIMEOUT_MS = 26_000;
 export interface WorkerProcess {
   /** Resolves when the worker polls; rejects with its last words when it ends before that. */
   readonly ready: Promise<void>;
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when it has ended, for whatever reason, with how it did. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
   kill(): void;
@@ -23,6 +23,9 @@ export function startWorker(logFile: string, env: NodeJS.ProcessEnv): WorkerProc
   // In a process group of its own: the terminal's Ctrl-C is for us, who stop things in order.
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   let lastLine = 'it said nothing';
+  // Should a fault of ours end this process, the worker must not outlive it: it would go on with the next run's servers.
+  const endWithUs = () => void child.kill('SIGTERM');
+  process.once('exit', endWithUs);
 
   const ready = new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
@@ -34,7 +37,12 @@ export function startWorker(logFile: string, env: NodeJS.ProcessEnv): WorkerProc
     child.once('error', reject);
   });
   ready.catch(() => undefined);
-  const ended = new Promise<string>((resolve) => child.once('exit', () => resolve(lastLine))).finally(() => log.end());
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      process.off('exit', endWithUs);
+      resolve(`${signal ?? `exit code ${code}`}, its last line: ${lastLine} (its log is ${logFile})`);
+    });
+  }).finally(() => log.end());
   return { ready, ended, stop: () => stop(child, ended), kill: () => void child.kill('SIGKILL') };
 }
 
