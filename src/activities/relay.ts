@@ -101,7 +101,9 @@ export function createRelayActivities(deps: RelayDeps) {
       if (events.length > 0) batch.add(events, bytes);
     }
     await batch.settled();
-    const outcome = batch.outcome();
+    let outcome = batch.outcome();
+    // The relay waits for a broker that is away now, not for one that was for a moment.
+    if (outcome.away !== null) outcome = { ...outcome, away: await broker.ready() };
     batches.delete(token);
     report(token, outcome);
     return outcome;

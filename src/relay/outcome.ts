@@ -51,7 +51,7 @@ export interface BatchOutcome {
   readonly exceptions: readonly Exception[];
   /** Reasons of earlier deferrals that no longer hold, since a row with that reason has just gone out. */
   readonly recovered: readonly string[];
-  /** Why the broker is away, when it is. */
+  /** Why the broker is away, when it still is. */
   readonly away: string | null;
 }
 

@@ -29,8 +29,8 @@ export async function writeOutcome(
   const freed = outcome.recovered.length > 0 ? await freeDeferred(db, outcome.recovered, relay.batchSize) : 0;
   // Not deferred once more by being looked at, so that the count of deferrals says how often events had to wait.
   written.returned += putBack;
-  // A claim that sleeps must learn of an earlier due time.
-  if (freed > 0 || written.deferred > 0 || putBack > 0) await notify(db);
+  // A claim that sleeps must learn of rows that wait again.
+  if (freed > 0 || written.deferred > 0 || written.returned > 0) await notify(db);
   return { ...written, lost: Math.max(0, outcome.published + except.length - sum(written)) };
 }
 

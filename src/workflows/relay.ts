@@ -38,6 +38,7 @@ export async function relay(input: RelayInput): Promise<void> {
   let openClaim: CancellationScope | undefined;
   let woken = false;
   let probesInARow = 0;
+  let newestToken: string | undefined;
 
   const endClaim = () => openClaim?.cancel();
   const show = () => setCurrentDetails(details(memory.status()));
@@ -94,6 +95,7 @@ export async function relay(input: RelayInput): Promise<void> {
     if (result.kind === 'batch') {
       memory.passed(result.rows, result.lagMs, new Date());
       memory.worker = result.queue;
+      newestToken = result.token;
       memory.open.set(result.token, result.rows);
       void settle(result.token, result.queue);
     } else if (result.kind === 'ended') {
@@ -118,7 +120,9 @@ export async function relay(input: RelayInput): Promise<void> {
     memory.settled(await steps.mark(token, outcome), outcome.duplicates);
     memory.failed(outcome, new Date());
     if (outcome.published > 0) memory.failedProbes = 0;
-    else if (outcome.away !== null) probesInARow = PROBES_AT_ONCE;
+    // What an older batch met is stale news: since then a claim has found the broker there, and the wake that would end
+    // the wait may be behind us.
+    else if (outcome.away !== null && token === newestToken) probesInARow = PROBES_AT_ONCE;
     memory.open.delete(token);
     show();
   }
