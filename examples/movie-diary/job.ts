@@ -34,7 +34,10 @@ export async function prepare({ databaseUrl }: Addresses): Promise<void> {
 export async function runJob(addresses: Addresses, signal: AbortSignal, patienceMs: number): Promise<Report> {
   const pool = new Pool({ connectionString: addresses.databaseUrl, max: 2 });
   pool.on('error', () => undefined);
-  const nats = await connect({ servers: addresses.natsUrl, name: 'movie diary: count' });
+  const nats = await connect({ servers: addresses.natsUrl, name: 'movie diary: count' }).catch(async (error: Error) => {
+    await pool.end();
+    throw new Error(`NATS cannot be reached (${error.message}): look into its log, or at NATS_URL if that is set.`);
+  });
   try {
     await createCatalogue(pool);
     const films = readFilms();

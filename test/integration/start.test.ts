@@ -85,6 +85,17 @@ describe('npm start', () => {
     expect(processesNaming(directory)).toEqual([]);
   });
 
+  it('stops what it has started when its terminal is closed, which takes no more lines', async () => {
+    const directory = newDirectory();
+    const { child, exited, output } = await start(directory, []);
+    await eventually(() => output().includes('The worker is ready'), 60_000, 'a ready worker');
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    process.kill(-child.pid!, 'SIGHUP');
+    await exited;
+    expect(processesNaming(directory)).toEqual([]);
+  });
+
   it('names a busy port and the way out in one sentence, and stops the other servers', async () => {
     const directory = newDirectory();
     const { port, close } = await occupyPort();
