@@ -39,17 +39,17 @@ export function createRelayActivities(deps: RelayDeps) {
   const lastProbe = { at: -Infinity };
   let lastTidied = -Infinity;
 
-  async function claim({ openTokens }: ClaimRequest): Promise<ClaimResult> {
+  async function claim({ openTokens, tidy: untidy }: ClaimRequest): Promise<ClaimResult> {
     // Left by an attempt whose result never reached the workflow; its rows are taken over below.
     for (const token of batches.keys()) if (!openTokens.includes(token)) batches.delete(token);
     if (deps.stopping.aborted) return { kind: 'idle', timings };
     const away = await broker.ready();
-    if (away !== null) return { kind: 'away', reason: away, timings };
+    if (away !== null) return { kind: 'away', reason: away, queue: deps.ownQueue, timings };
 
     const token = await bumpFence(db);
     // Each statement before the first row delays the events that came in between two claims. Rows are left behind by
-    // an attempt that failed, which the next one knows, or by something that is gone, which can wait for a moment.
-    if (Context.current().info.attempt > 1 || performance.now() - lastTidied >= config.relay.pollMs) {
+    // a claim that failed, which the next one knows of, or by something that is gone, which can wait for a moment.
+    if (untidy || Context.current().info.attempt > 1 || performance.now() - lastTidied >= config.relay.pollMs) {
       lastTidied = performance.now();
       await tidy(token, openTokens);
     }
@@ -62,7 +62,7 @@ export function createRelayActivities(deps: RelayDeps) {
       if (why !== 'full' || deps.stopping.aborted) await settledOr(batch, config.relay.settleMs);
       if (batch.rows === 0)
         return why === 'broker away'
-          ? { kind: 'away', reason: (await broker.ready()) ?? 'the broker was away', timings }
+          ? { kind: 'away', reason: (await broker.ready()) ?? 'the broker was away', queue: deps.ownQueue, timings }
           : { kind: 'idle', timings };
       if (why === 'superseded' || deps.stopping.aborted) {
         if (why === 'superseded')
@@ -127,16 +127,32 @@ export function createRelayActivities(deps: RelayDeps) {
     return settled;
   }
 
+  /** Ends every claim that is still at work somewhere: from now on it takes nothing. */
+  async function fence(): Promise<void> {
+    await bumpFence(db);
+  }
+
+  /** Goes on counting where an attempt that was lost had got to, as far as its heartbeats told. */
+  async function reviveAll(filter: DeadLetterFilter): Promise<ReemitAllResult> {
+    const { heartbeatDetails } = Context.current().info;
+    const before = typeof heartbeatDetails === 'number' ? heartbeatDetails : 0;
+    const { revived } = await reemitAll(db.pool, filter, {
+      schema: db.schema,
+      onChunk: (count) => Context.current().heartbeat(before + count),
+    });
+    return { revived: before + revived };
+  }
+
   const activities = {
     claim: heartbeating(claim),
+    fence: heartbeating(fence),
     publish: heartbeating(publish),
     mark: heartbeating(mark),
     reemit: heartbeating(({ ids }: ReemitRequest): Promise<ReemitResult> =>
       reemit(db.pool, ids, { schema: db.schema }),
     ),
-    reemitAll: heartbeating((filter: DeadLetterFilter): Promise<ReemitAllResult> =>
-      reemitAll(db.pool, filter, { schema: db.schema }),
-    ),
+    // Its own heartbeats carry the count; one statement of it is far shorter than their time-out.
+    reemitAll: mappingErrors(reviveAll),
   };
 
   /** For a worker that stops: settles what it has claimed and nobody has collected. */
@@ -161,19 +177,27 @@ export function createRelayActivities(deps: RelayDeps) {
 
 export type RelayActivities = ReturnType<typeof createRelayActivities>['activities'];
 
-/** Heartbeats while `run` is at work, so that a worker that is gone is noticed within the heartbeat time-out. */
-function heartbeating<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
+function mappingErrors<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
   return async (...args: Args): Promise<Result> => {
-    const context = Context.current();
-    const timer = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
     try {
       return await run(...args);
     } catch (error) {
       throw asFailure(error);
+    }
+  };
+}
+
+/** Heartbeats while `run` is at work, so that a worker that is gone is noticed within the heartbeat time-out. */
+function heartbeating<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
+  return mappingErrors(async (...args: Args): Promise<Result> => {
+    const context = Context.current();
+    const timer = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+    try {
+      return await run(...args);
     } finally {
       clearInterval(timer);
     }
-  };
+  });
 }
 
 /** Cut short when the activity is cancelled: what is not settled then is settled by `publish`, or by the release. */

@@ -18,6 +18,7 @@ const COLOURS: Record<RelayState, (text: string) => string> = {
   paused: colors.yellow,
   'waiting for the broker': colors.red,
   'continuing as new': colors.cyan,
+  ending: colors.yellow,
 };
 
 /** Two blocks of aligned lines; a half that could not be read is one line with its reason. */

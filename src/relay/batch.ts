@@ -3,7 +3,7 @@ import type { ClaimedEvent } from '../event';
 import type { BatchOutcome, Exception } from './outcome';
 
 /** More different reasons than an operator would read; past it, rows share one. It bounds what enters a history. */
-const MAX_REASONS = 100;
+const MAX_REASONS = 400;
 
 /**
  * The rows that one claim holds, published from the moment they are added. Lives in the worker's memory only: if it

@@ -20,12 +20,14 @@ export interface RelayTimings {
 export interface ClaimRequest {
   /** Tokens whose rows are still being settled: not to be taken over. */
   readonly openTokens: readonly string[];
+  /** Rows may have been left behind: free them before collecting. */
+  readonly tidy: boolean;
 }
 
 export type ClaimResult = { readonly timings: RelayTimings } & (
   | { readonly kind: 'idle' }
   /** This worker has no live broker connection; another may. */
-  | { readonly kind: 'away'; readonly reason: string }
+  | { readonly kind: 'away'; readonly reason: string; readonly queue: string }
   /** Rows claimed and on their way; `queue` is the claiming worker's own task queue. */
   | {
       readonly kind: 'batch';

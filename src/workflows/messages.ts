@@ -29,7 +29,8 @@ export interface PauseResult {
   readonly changed: boolean;
 }
 
-export type RelayState = 'starting' | 'running' | 'pausing' | 'paused' | 'waiting for the broker' | 'continuing as new';
+export type RelayState =
+  'starting' | 'running' | 'pausing' | 'paused' | 'waiting for the broker' | 'continuing as new' | 'ending';
 
 export interface RelayTotals {
   readonly claimed: number;

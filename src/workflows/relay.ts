@@ -1,7 +1,9 @@
 import {
+  ActivityFailure,
   allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
+  CancelledFailure,
   condition,
   continueAsNew,
   isCancellation,
@@ -17,6 +19,7 @@ import type { BatchOutcome, ClaimResult } from '../relay/outcome';
 import { details } from './details';
 import * as messages from './messages';
 import { readReemit, readReemitAll } from './orders';
+import { canBeCarried, carryOutNext, carryOutReemits } from './reemits';
 import { RelayMemory, type RelayInput } from './state';
 import { stepsOf } from './steps';
 
@@ -26,28 +29,38 @@ const MAX_OPEN_BATCHES = 2;
 const PROBES_AT_ONCE = 4;
 /** A run whose limit is nearer than its first pass would continue as new for ever and move nothing. */
 const MIN_ROLL_OVER_EVENTS = 50;
-/** Event ids of one re-emit step: small enough for a payload, large enough for an operator's list. */
-const REEMIT_CHUNK = 1_000;
 const FAULT_PAUSE_MS = 5_000;
-/** What a continue-as-new may carry on, half a megabyte: one above the server's 2 MB is refused, and again at each retry. */
-const MAX_CARRIED_IDS = 10_000;
-
-/** Moves events from the outbox to the broker for ever: `claim`, then `publish` and `mark` beside the next claim. */
+/**
+ * Moves events from the outbox to the broker for ever: `claim`, then `publish` and `mark` beside the next claim.
+ * A request to cancel it is carried out as a pause is, and then ends it: nothing is left half done.
+ */
 export async function relay(input: RelayInput): Promise<void> {
+  const { cancelRequested } = CancellationScope.current();
+  // A cancelled scope rejects everything in it, at once and for ever: the loop would spin, and batches stay unsettled.
+  return CancellationScope.nonCancellable(() => run(input, cancelRequested));
+}
+
+async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promise<void> {
   const memory = new RelayMemory(input);
   let openClaim: CancellationScope | undefined;
   let woken = false;
+  /** Rows may be left behind by what ran before, or by a claim that ended without a result. */
+  let untidy = true;
   let probesInARow = 0;
   let newestToken: string | undefined;
 
   const endClaim = () => openClaim?.cancel();
   const show = () => setCurrentDetails(details(memory.status()));
   receive();
+  cancelRequested.catch(() => {
+    memory.cancelled = true;
+    endClaim();
+  });
   show();
-  const reemitting = carryOutOrders();
+  const reemitting = carryOutReemits(memory);
 
-  while (!shouldRollOver()) {
-    if (memory.paused) await condition(() => !memory.paused || shouldRollOver());
+  while (!shouldLeave()) {
+    if (memory.paused) await condition(() => !memory.paused || shouldLeave());
     else if (probesInARow >= PROBES_AT_ONCE) await waitForBroker();
     else if (memory.open.size >= MAX_OPEN_BATCHES)
       await condition(() => memory.open.size < MAX_OPEN_BATCHES || memory.paused);
@@ -55,14 +68,16 @@ export async function relay(input: RelayInput): Promise<void> {
     show();
   }
 
-  memory.rollingOver = true;
+  memory.rollingOver = !memory.cancelled;
   show();
   await reemitting;
   // More may have arrived by signal meanwhile.
-  while (!memory.quiet || !allHandlersFinished() || memory.orderedIds > MAX_CARRIED_IDS) {
+  while (!memory.quiet || !allHandlersFinished() || !canBeCarried(memory)) {
     await condition(() => memory.quiet && allHandlersFinished());
-    while (memory.orderedIds > MAX_CARRIED_IDS) await carryOutOrder();
+    while (!canBeCarried(memory)) await carryOutNext(memory);
   }
+  if (memory.cancelled)
+    throw new CancelledFailure('The relay was cancelled; the next worker that starts begins another');
   await continueAsNew<typeof relay>(memory.carry());
 
   async function pass(): Promise<void> {
@@ -72,14 +87,11 @@ export async function relay(input: RelayInput): Promise<void> {
     try {
       result = await CancellationScope.cancellable(() => {
         openClaim = CancellationScope.current();
-        return stepsOf(memory.timings).claim({ openTokens: [...memory.open.keys()] });
+        return stepsOf(memory.timings).claim({ openTokens: [...memory.open.keys()], tidy: untidy });
       });
+      untidy = false;
     } catch (error) {
-      // Cancelled before a worker took it: nothing was claimed.
-      if (isCancellation(error)) return;
-      // Retried for ever by its options, so this is a fault of the set-up; without a pause it would spin.
-      memory.error(`The claim failed: ${String(error)}`, new Date());
-      await sleep(FAULT_PAUSE_MS);
+      await giveUpClaim(error);
       return;
     } finally {
       memory.claiming = false;
@@ -88,6 +100,7 @@ export async function relay(input: RelayInput): Promise<void> {
     memory.timings = result.timings;
     if (result.kind === 'away') {
       probesInARow++;
+      if (memory.worker === result.queue) memory.worker = null;
       memory.error(result.reason, new Date());
       return;
     }
@@ -105,6 +118,20 @@ export async function relay(input: RelayInput): Promise<void> {
       memory.failedProbes = 0;
       memory.lagMs = 0;
     }
+  }
+
+  /**
+   * A claim that ends without a result may still be at work: its worker is frozen, or cut off. A newer fence ends it
+   * before anybody is told that no claim is open; otherwise it would go on publishing after a pause.
+   */
+  async function giveUpClaim(error: unknown): Promise<void> {
+    untidy = true;
+    await stepsOf(memory.timings).fence();
+    if (isCancellation(error) || memory.paused || memory.cancelled) return;
+    // Retried for ever by its options, so this is a fault of the set-up; without a pause it would spin.
+    const cause = error instanceof ActivityFailure && error.cause ? error.cause : error;
+    memory.error(`The claim failed: ${cause instanceof Error ? cause.message : String(cause)}`, new Date());
+    await sleep(FAULT_PAUSE_MS);
   }
 
   /** Beside the next claim. Never rejects: its steps are retried until they succeed. */
@@ -132,50 +159,15 @@ export async function relay(input: RelayInput): Promise<void> {
     memory.failedProbes++;
     show();
     const { backoffFirstMs, backoffMaxMs } = memory.timings;
-    const wait = retryBackoff(memory.failedProbes, backoffFirstMs, backoffMaxMs);
-    await condition(() => woken || memory.paused || shouldRollOver(), wait, { summary: 'waits for the broker' });
-    // The last of its chances: one more failure and it waits again, longer.
-    probesInARow = PROBES_AT_ONCE - 1;
+    // Another worker published last and has not said that it lost its broker: it is asked again soon, and not when the
+    // schedule of the one that is cut off comes round.
+    const wait = memory.worker ? backoffFirstMs : retryBackoff(memory.failedProbes, backoffFirstMs, backoffMaxMs);
+    await condition(() => woken || memory.paused || shouldLeave(), wait, { summary: 'waits for the broker' });
+    probesInARow = 0;
   }
 
-  /** One order at a time, so that a flood of signals becomes a queue and not a flood of activities. */
-  async function carryOutOrders(): Promise<void> {
-    for (;;) {
-      await condition(() => memory.orders.length > 0 || memory.rollingOver);
-      if (memory.rollingOver && memory.orderedIds <= MAX_CARRIED_IDS) return;
-      await carryOutOrder();
-    }
-  }
-
-  async function carryOutOrder(): Promise<void> {
-    const order = memory.orders[0];
-    if (!order) return;
-    const steps = stepsOf(memory.timings);
-    if ('all' in order) {
-      memory.orders.shift();
-      const { revived } = await steps.reemitAll(order.all);
-      log.info('Re-emitted dead letters', { revived });
-    } else {
-      const ids = takeIds();
-      const { revived, refused } = await steps.reemit({ ids });
-      log.info('Re-emitted dead letters', {
-        revived: revived.length,
-        refused: refused.length,
-        reason: refused[0]?.reason,
-      });
-    }
-  }
-
-  /** Ids of the orders at the front, as many as one step takes: 300 single signals are a few steps. */
-  function takeIds(): string[] {
-    const ids: string[] = [];
-    for (let order = memory.orders[0]; order && 'ids' in order && ids.length < REEMIT_CHUNK; order = memory.orders[0]) {
-      const taken = order.ids.slice(0, REEMIT_CHUNK - ids.length);
-      ids.push(...taken);
-      if (taken.length < order.ids.length) memory.orders[0] = { ids: order.ids.slice(taken.length) };
-      else memory.orders.shift();
-    }
-    return ids;
+  function shouldLeave(): boolean {
+    return memory.cancelled || shouldRollOver();
   }
 
   function shouldRollOver(): boolean {

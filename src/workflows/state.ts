@@ -45,6 +45,7 @@ export class RelayMemory {
   readonly open = new Map<string, number>();
   claiming = false;
   rollingOver = false;
+  cancelled = false;
 
   constructor(input: RelayInput) {
     const { carried } = input;
@@ -94,11 +95,17 @@ export class RelayMemory {
     this.lastError = { message: message.slice(0, 300), at: now.toISOString() };
   }
 
+  /** This run ends: by a continue-as-new, or because it was cancelled. */
+  get leaving(): boolean {
+    return this.rollingOver || this.cancelled;
+  }
+
   get quiet(): boolean {
     return !this.claiming && this.open.size === 0;
   }
 
   get state(): RelayState {
+    if (this.cancelled) return 'ending';
     if (this.rollingOver) return 'continuing as new';
     if (this.paused) return this.quiet ? 'paused' : 'pausing';
     if (this.failedProbes > 0) return 'waiting for the broker';

@@ -26,6 +26,11 @@ export function stepsOf(timings: RelayTimings) {
       startToCloseTimeout: timings.longPollMs + timings.sliceMs + publishing,
       summary: 'collects due events and publishes them as they come',
     }).claim,
+    fence: proxyActivities<RelayActivities>({
+      ...patient,
+      startToCloseTimeout: SLACK_MS,
+      summary: 'ends a claim that gave no result',
+    }).fence,
     /** On the claiming worker's own queue; fails fast when that worker is gone. */
     collectOutcomes: (queue: string) =>
       proxyActivities<RelayActivities>({
