@@ -73,7 +73,8 @@ export async function claimDue(
   token: string,
   limits: { rows: number; bytes: number; orOne?: boolean },
 ): Promise<Claimed> {
-  const { rows } = await db.query<ClaimRow>(CLAIM_DUE, [token, limits.rows, limits.bytes, limits.orOne ?? true]);
+  const values = [token, limits.rows, limits.bytes, limits.orOne ?? true];
+  const { rows } = await db.query<ClaimRow>(CLAIM_DUE, values, { prepared: true });
   return toClaimed(rows);
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Pool, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { quotedSchema } from './schemaName';
 
@@ -10,7 +11,12 @@ export interface Queryable {
 export interface Database {
   readonly pool: Pool;
   readonly schema: string;
-  query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>>;
+  /** @param how `prepared` plans the statement once per connection; for the few that run all the time */
+  query<Row extends QueryResultRow>(
+    text: string,
+    values?: unknown[],
+    how?: { prepared: boolean },
+  ): Promise<QueryResult<Row>>;
   close(): Promise<void>;
 }
 
@@ -42,12 +48,34 @@ export function openDatabase(
 /** The caller keeps ownership of the pool: `close` ends it only when called. */
 export function databaseOver(pool: Pool, schema: string): Database {
   const bind = binder(schema);
-  return {
-    pool,
-    schema,
-    query: (text, values) => pool.query(bind(text), values),
-    close: () => pool.end(),
+  const names = new Map<string, string>();
+  let preparing = true;
+  const query = async <Row extends QueryResultRow>(text: string, values?: unknown[], how?: { prepared: boolean }) => {
+    const sql = bind(text);
+    if (!how?.prepared || !preparing) return pool.query<Row>(sql, values);
+    let name = names.get(sql);
+    if (name === undefined) names.set(sql, (name = statementName(sql)));
+    try {
+      return await pool.query<Row>({ name, text: sql, ...(values && { values }) });
+    } catch (error) {
+      if (!UNPREPARABLE.has((error as { code?: string }).code ?? '')) throw error;
+      // Refused before it ran, so it can run again: from now on without preparing.
+      preparing = false;
+      return pool.query<Row>(sql, values);
+    }
   };
+  return { pool, schema, query, close: () => pool.end() };
+}
+
+/**
+ * A pooler in transaction mode sends the statements of one client to many servers, and some do not follow prepared ones:
+ * no such statement, one of that name already there. The third: a migration has changed what the statement returns.
+ */
+const UNPREPARABLE = new Set(['26000', '42P05', '0A000']);
+
+/** From the text and its schema, so that one name never means two statements, whoever shares the connection. */
+function statementName(sql: string): string {
+  return `outbox_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`;
 }
 
 /** Puts the quoted schema where a statement says `:schema`. The name is checked once, here, before any SQL. */

@@ -64,7 +64,8 @@ describe('with a long history, many scheduled and many dead rows (C47)', () => {
     await client.connect();
     const plans: PlanNode[] = [];
     const explaining = {
-      query: async (text: string, values: unknown[]) => {
+      query: async (statement: string | { text: string; values: unknown[] }, given?: unknown[]) => {
+        const { text, values } = typeof statement === 'string' ? { text: statement, values: given } : statement;
         await client.query('SAVEPOINT before');
         const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
           `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
@@ -99,6 +100,28 @@ describe('with a long history, many scheduled and many dead rows (C47)', () => {
     expect(scans.length).toBeGreaterThan(0);
     return { scans, rows };
   }
+
+  it('is claimed by index by a prepared statement too, whose plan no longer knows the limits', async () => {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    let name: string | undefined;
+    const running = {
+      query: (statement: { name: string; text: string; values: unknown[] }) => {
+        ({ name } = statement);
+        return client.query(statement);
+      },
+    };
+    await client.query('BEGIN');
+    for (let times = 0; times < 12; times++) {
+      await claimDue(databaseOver(running as unknown as Pool, database.schema), token, { rows: 2, bytes: 1_000 });
+    }
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE ${name!} (${token}, 2, 1000, true)`);
+    await client.query('ROLLBACK');
+    await client.end();
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('event_queue_due');
+    expect(plan).not.toContain('Seq Scan on event_queue');
+  });
 
   const limits = { rows: BATCH, bytes: 4 * 1024 * 1024 };
   const statements: [string, (db: Database) => Promise<unknown>, number][] = [

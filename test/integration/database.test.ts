@@ -1,0 +1,53 @@
+import { binder, openDatabase } from '../../src/postgres/database';
+import { cloneDatabase, type TestDatabase } from '../support/database';
+
+/** Prepared statements are a gain, never a need: each way in which they can fail must end in the plain statement. */
+describe('a prepared statement', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await cloneDatabase(1);
+  });
+  afterAll(() => database.drop());
+
+  const HOT = `SELECT count(*)::integer AS count FROM :schema.event_queue WHERE id > $1::bigint`;
+  const prepared = async () =>
+    (await database.db.query<{ name: string; statement: string }>('SELECT name, statement FROM pg_prepared_statements'))
+      .rows;
+
+  it('is planned once per connection, under a name that no other schema shares', async () => {
+    for (const id of [0, 1, 2]) await database.db.query(HOT, [id], { prepared: true });
+    const own = (await prepared()).filter(({ statement }) => statement === binder(database.schema)(HOT));
+    expect(own).toHaveLength(1);
+    expect(own[0]!.name).toMatch(/^outbox_[0-9a-f]{24}$/);
+  });
+
+  it('that a pooler has lost, or knows already from another client, is run as a plain one', async () => {
+    for (const spoil of ['DEALLOCATE ALL', 'PREPARE']) {
+      const db = openDatabase({ url: database.url, schema: database.schema, poolSize: 1 });
+      const { rows } = await db.query<{ count: number }>(HOT, [0], { prepared: true });
+      const [{ name }] = (await db.query<{ name: string }>('SELECT name FROM pg_prepared_statements')).rows as [
+        { name: string },
+      ];
+      if (spoil === 'PREPARE') {
+        // Another server connection behind the same pooler: the client has not prepared here, somebody else has.
+        const other = openDatabase({ url: database.url, schema: database.schema, poolSize: 1 });
+        await other.query(`PREPARE ${name} AS SELECT 1`);
+        expect((await other.query<{ count: number }>(HOT, [0], { prepared: true })).rows).toEqual(rows);
+        await other.close();
+      } else {
+        await db.query(spoil);
+        expect((await db.query<{ count: number }>(HOT, [0], { prepared: true })).rows).toEqual(rows);
+      }
+      await db.close();
+    }
+  });
+
+  it('whose result a migration has changed is run as a plain one', async () => {
+    const db = openDatabase({ url: database.url, schema: database.schema, poolSize: 1 });
+    const ALL = 'SELECT * FROM :schema.relay_fence';
+    await db.query(ALL, [], { prepared: true });
+    await db.query('ALTER TABLE :schema.relay_fence ADD COLUMN later integer');
+    expect(Object.keys((await db.query(ALL, [], { prepared: true })).rows[0] as object)).toContain('later');
+    await db.close();
+  });
+});
