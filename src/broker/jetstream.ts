@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager, type Batch, type JetStreamClient } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
 import type { MsgHdrs } from 'nats';
 import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
@@ -88,17 +88,18 @@ export class JetStreamBroker implements Broker {
       else messages.push(message);
     }
     const settled: Promise<void>[] = [];
-    if (this.topology.atomic && messages.length >= MIN_ATOMIC) {
-      for (let from = 0; from < messages.length; from += MAX_ATOMIC) {
-        const part = messages.slice(from, from + MAX_ATOMIC);
+    const size = this.topology.atomic && messages.length >= MIN_ATOMIC ? MAX_ATOMIC : messages.length;
+    for (let from = 0; from < messages.length; from += size) {
+      const part = messages.slice(from, from + size);
+      if (size === MAX_ATOMIC && part.length >= MIN_ATOMIC) {
         // A batch is visible only when committed, and may fall back to single publishes: later ones wait for it.
         this.lane = this.lane.then(() => this.publishAtomic(part, settle));
         settled.push(this.lane);
+      } else {
+        const sent = this.lane.then(() => this.publishSingly(part, settle));
+        settled.push(sent.then(({ answered }) => answered));
+        this.lane = sent.then(() => undefined);
       }
-    } else {
-      const part = this.lane.then(() => this.publishSingly(messages, settle));
-      settled.push(part.then((sent) => sent.answered));
-      this.lane = part.then(() => undefined);
     }
     return Promise.all(settled).then(() => undefined);
   }
@@ -136,7 +137,7 @@ export class JetStreamBroker implements Broker {
     return undefined;
   }
 
-  /** One batch, all or nothing; when the broker refuses it, one message decides and the others are sent one by one. */
+  /** One batch, all or nothing; when the broker refuses it, they are sent one by one, in order. */
   private async publishAtomic(messages: readonly Message[], settle: Settle): Promise<void> {
     const js = this.js;
     if (!js || !this.link.up) return settleAll(messages, settle, { kind: 'away', reason: this.link.reason });
@@ -213,14 +214,15 @@ class Flight {
   }
 }
 
+/** @throws unless the broker has committed the whole batch: a batch that is only begun is dropped without a word. */
 async function sendBatch(js: JetStreamClient, messages: readonly Message[], timeout: number): Promise<void> {
-  let batch: Batch | undefined;
-  for (const [index, { event, subject, headers }] of messages.entries()) {
-    // The client's `msgID` option is ignored for all but the first message: the ids stand in the headers already.
-    if (!batch) batch = await js.startBatch(subject, event.payload, { headers, timeout });
-    else if (index < messages.length - 1) batch.add(subject, event.payload, { headers });
-    else await batch.commit(subject, event.payload, { headers, timeout });
-  }
+  const [first, ...rest] = messages;
+  const last = rest.pop();
+  if (!first || !last) throw new Error('a batch of fewer than two messages is never committed');
+  // The client's `msgID` option is ignored for all but the first message: the ids stand in the headers already.
+  const batch = await js.startBatch(first.subject, first.event.payload, { headers: first.headers, timeout });
+  for (const { event, subject, headers } of rest) batch.add(subject, event.payload, { headers });
+  await batch.commit(last.subject, last.event.payload, { headers: last.headers, timeout });
 }
 
 /** The client wrote the batch's headers into ours; a single publish must not carry them. */
