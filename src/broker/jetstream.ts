@@ -38,11 +38,12 @@ export class JetStreamBroker implements Broker {
     private readonly config: Config,
     logger: Logger,
   ) {
+    const told = new Set<string>();
     this.link = new NatsLink(
       config.nats,
       logger,
       async (connection) => {
-        this.topology = await ensureTopology(connection, config, logger);
+        this.topology = await ensureTopology(connection, config, logger, told);
         this.js = jetstream(connection, { timeout: config.nats.publishTimeoutMs });
       },
       // Tells a publish that nobody answers from a JetStream that answers nobody: only the latter is away.

@@ -25,6 +25,8 @@ export class NatsLink {
   private closed = false;
   private checking: Promise<boolean> | undefined;
   private looking = false;
+  /** Counts disconnects: what was prepared before one may be gone with it. */
+  private disconnects = 0;
   private readonly server: string;
   /** The last thing that the log was told, so that an outage is one line and not one per look. */
   private said: string | undefined;
@@ -32,7 +34,7 @@ export class NatsLink {
   constructor(
     private readonly nats: Config['nats'],
     private readonly logger: Logger,
-    /** Runs after each connection is made, before the link is up; a throw keeps it down and is tried again. */
+    /** Runs after each outage, before the link is up: the server may be back without its store. A throw keeps it down. */
     private readonly prepare: (connection: NatsConnection) => Promise<void>,
     /** Asks what stands behind the server's answer to a ping; a throw means that it is away. */
     private readonly ask: (connection: NatsConnection, timeoutMs: number) => Promise<unknown> = () => Promise.resolve(),
@@ -162,8 +164,10 @@ export class NatsLink {
 
   private async watch(connection: NatsConnection, options: NodeConnectionOptions): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect' || status.type === 'staleConnection')
+      if (status.type === 'disconnect' || status.type === 'staleConnection') {
+        this.disconnects++;
         this.goDown(`the connection to NATS at ${this.server} was lost`);
+      }
       if (status.type === 'reconnect') void this.look();
     }
     // The client gives a connection up when its credentials are refused twice; only a new one can come back.
@@ -197,13 +201,25 @@ export class NatsLink {
     this.logger.warn(`${reason}; events wait until it answers, and no attempt is spent`);
   }
 
-  /** Looks until the broker answers. */
+  private async prepared(): Promise<boolean> {
+    try {
+      if (!this.connection) return false;
+      await this.prepare(this.connection);
+      return true;
+    } catch (error) {
+      this.say(`NATS at ${this.server} cannot be used (${(error as Error).message})`);
+      return false;
+    }
+  }
+
+  /** Looks until the broker answers and is prepared. */
   private async look(): Promise<void> {
     if (this.looking) return;
     this.looking = true;
     try {
       while (!this.closed && !this.up) {
-        if (await this.check()) this.goUp();
+        const before = this.disconnects;
+        if ((await this.check()) && (await this.prepared()) && before === this.disconnects) this.goUp();
         else await sleep(LOOK_EVERY_MS, undefined, { ref: false });
       }
     } finally {

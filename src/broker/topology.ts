@@ -10,6 +10,7 @@ import {
 import { nanos, type NatsConnection } from 'nats';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
+import { sortFailure } from './failures';
 
 const SEVEN_DAYS_MS = 7 * 24 * 3_600_000;
 
@@ -26,21 +27,47 @@ export interface Topology {
  * `ack_wait` are changed, on the live configuration, so that whatever an operator set stays. A refused change is a
  * warning that names the setting and the command, and no reason not to start.
  *
+ * @param told warnings given before, which a further run does not repeat
  * @throws Error when JetStream is off, or the subjects belong to another stream
  */
-export async function ensureTopology(connection: NatsConnection, config: Config, logger: Logger): Promise<Topology> {
+export async function ensureTopology(
+  connection: NatsConnection,
+  config: Config,
+  logger: Logger,
+  told = new Set<string>(),
+): Promise<Topology> {
+  const warnOnce = (message: string) => {
+    if (!told.has(message)) logger.warn(message);
+    told.add(message);
+  };
   let manager: JetStreamManager;
   try {
     manager = await jetstreamManager(connection);
   } catch (error) {
     throw new Error('JetStream does not answer; start nats-server with -js, or set NATS_MODE=core', { cause: error });
   }
-  const stream = await ensureStream(manager, config, logger);
-  await ensureConsumer(manager, config, logger);
+  const stream = await ensureStream(manager, config, logger, warnOnce);
+  try {
+    await ensureConsumer(manager, config, logger, warnOnce);
+  } catch (error) {
+    const { kind, reason } = sortFailure(error, config.nats.stream);
+    if (kind === 'away' || kind === 'unanswered') throw error;
+    // Nobody may be reading yet: events that are not published for want of a reader would be worse.
+    const { stream: name, durable, ackWaitMs } = config.nats;
+    warnOnce(
+      `The consumer ${durable} of stream ${name} cannot be created: ${reason}. Events are published all the same. Create it with: ` +
+        `nats consumer add ${name} ${durable} --pull --ack=explicit --max-deliver=${config.maxAttempts} --wait=${ackWaitMs / 1_000}s --defaults`,
+    );
+  }
   return { atomic: stream.config.allow_atomic === true, maxMessageSize: stream.config.max_msg_size };
 }
 
-async function ensureStream(manager: JetStreamManager, config: Config, logger: Logger): Promise<StreamInfo> {
+async function ensureStream(
+  manager: JetStreamManager,
+  config: Config,
+  logger: Logger,
+  warnOnce: Warn,
+): Promise<StreamInfo> {
   const { stream, subjectPrefix, duplicateWindowMs } = config.nats;
   const live = await manager.streams.info(stream).catch(absent);
   if (!live) {
@@ -68,13 +95,18 @@ async function ensureStream(manager: JetStreamManager, config: Config, logger: L
   const change = `duplicate_window from ${seconds(live.config.duplicate_window)} to ${seconds(wanted)}`;
   const command = `nats stream edit ${stream} --dupe-window=${seconds(wanted)}`;
   return (
-    (await changed(logger, `stream ${stream}`, change, command, () =>
+    (await changed(logger, warnOnce, `stream ${stream}`, change, command, () =>
       manager.streams.update(stream, { ...live.config, duplicate_window: wanted }),
     )) ?? live
   );
 }
 
-async function ensureConsumer(manager: JetStreamManager, config: Config, logger: Logger): Promise<void> {
+async function ensureConsumer(
+  manager: JetStreamManager,
+  config: Config,
+  logger: Logger,
+  warnOnce: Warn,
+): Promise<void> {
   const { stream, durable, ackWaitMs } = config.nats;
   const wanted = { max_deliver: config.maxAttempts, ack_wait: nanos(ackWaitMs) };
   const live: ConsumerInfo | undefined = await manager.consumers.info(stream, durable).catch(absent);
@@ -96,6 +128,7 @@ async function ensureConsumer(manager: JetStreamManager, config: Config, logger:
   if (changes.length === 0) return;
   await changed(
     logger,
+    warnOnce,
     `consumer ${durable} of stream ${stream}`,
     changes.join(', '),
     `nats consumer edit ${stream} ${durable} ${flags.join(' ')}`,
@@ -103,8 +136,11 @@ async function ensureConsumer(manager: JetStreamManager, config: Config, logger:
   );
 }
 
+type Warn = (message: string) => void;
+
 async function changed<T>(
   logger: Logger,
+  warnOnce: Warn,
   what: string,
   change: string,
   command: string,
@@ -115,7 +151,7 @@ async function changed<T>(
     logger.warn(`The ${what} existed with other settings: changed ${change}. Nothing else was touched.`);
     return result;
   } catch (error) {
-    logger.warn(
+    warnOnce(
       `The ${what} needs ${change}, but the broker refused: ${(error as Error).message}. Change it with: ${command}`,
     );
     return undefined;

@@ -5,6 +5,7 @@ import { nextDue } from '../outbox/due';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
 import type { Batch } from './batch';
+import { LONGEST_SLICE } from './outcome';
 
 /**
  * Rows of one claim statement. JetStream takes at most 1,000 messages in an atomic batch, and while the broker works on
@@ -31,14 +32,15 @@ export type Collected = 'full' | 'slice over' | 'nothing due' | 'interrupted' | 
 
 /**
  * Collects rows into `batch` until the slice is over: waits for the first that is due (at most `longPollMs`), then goes
- * on claiming as wake-ups arrive, for `sliceMs` or until the batch is full. Each row is being published by the time the
- * next is claimed.
+ * on claiming as wake-ups arrive, until none has come for `sliceMs`, the slice is at its longest, or the batch is full.
+ * Each row is being published by the time the next is claimed.
  *
  * @param signal ends collecting; what was claimed stays in the batch
  */
 export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSignal): Promise<Collected> {
   const { db, broker, wake, relay, lastProbe } = deps;
   let end = performance.now() + relay.longPollMs;
+  let began = 0;
   let backlog = false;
   const left = () => end - performance.now();
 
@@ -55,10 +57,12 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
     if (!claimed.held) return 'superseded';
     const found = claimed.events.length;
     if (found > 0) {
+      const now = performance.now();
       if (batch.rows === 0) {
-        end = performance.now() + relay.sliceMs;
+        began = now;
         batch.lagMs = claimed.lagMs;
       }
+      end = Math.min(now + relay.sliceMs, began + LONGEST_SLICE * relay.sliceMs);
       batch.add(claimed.events, claimed.bytes);
     }
     if (batch.rows >= relay.batchSize || claimed.overflow) return 'full';

@@ -1,6 +1,6 @@
 import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
 import type { RelayActivities } from '../activities/relay';
-import type { RelayTimings } from '../relay/outcome';
+import { LONGEST_SLICE, type RelayTimings } from '../relay/outcome';
 
 /** Beyond what a step should need: a start-to-close time-out is the last resort, heartbeats find a lost worker sooner. */
 const SLACK_MS = 30_000;
@@ -23,7 +23,7 @@ export function stepsOf(timings: RelayTimings) {
   return {
     claim: proxyActivities<RelayActivities>({
       ...patient,
-      startToCloseTimeout: timings.longPollMs + timings.sliceMs + publishing,
+      startToCloseTimeout: timings.longPollMs + LONGEST_SLICE * timings.sliceMs + publishing,
       summary: 'collects due events and publishes them as they come',
     }).claim,
     fence: proxyActivities<RelayActivities>({
