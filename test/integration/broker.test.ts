@@ -1,8 +1,13 @@
+import { AckPolicy } from '@nats-io/jetstream';
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import pino from 'pino';
 import { openBroker, type Broker, type Outcome } from '../../src/broker';
 import type { ClaimedEvent } from '../../src/event';
+import { eventually } from '../support/eventually';
 import { TestOutbox, type Settings } from '../support/outbox';
+import { OwnServers } from '../support/ownServers';
 
 /** The broker by itself: what one call of `publish` does. */
 describe('a broker', () => {
@@ -24,6 +29,29 @@ describe('a broker', () => {
       expect((await outbox.messages()).map(({ eventId }) => eventId)).toEqual(given.map(({ eventId }) => eventId));
     },
   );
+
+  it('makes the stream again when the server is back without its store', async () => {
+    const own = new OwnServers();
+    outbox.onClose(() => own.close());
+    const nats = await own.nats();
+    const broker = await open({ NATS_URL: nats.url });
+    await publish(broker, claimed(1));
+    await nats.stop();
+    await eventually(() => !broker.up);
+    rmSync(join(own.directory, 'n', 'nats'), { recursive: true, force: true });
+    await nats.start();
+    await eventually(() => broker.up);
+    expect(await publish(broker, claimed(1))).toEqual([{ kind: 'published', duplicate: false }]);
+  });
+
+  it('publishes to a stream whose consumer cannot be created, and says once how to make it', async () => {
+    const { stream, subjectPrefix } = outbox.config().nats;
+    await outbox.manager.streams.add({ name: stream, subjects: [`${subjectPrefix}.>`], max_consumers: 1 });
+    await outbox.manager.consumers.add(stream, { durable_name: 'other', ack_policy: AckPolicy.Explicit });
+    const broker = await open();
+    expect(await publish(broker, claimed(1))).toEqual([{ kind: 'published', duplicate: false }]);
+    expect(logs.filter(({ msg }) => msg.includes(`nats consumer add ${stream}`))).toHaveLength(1);
+  });
 
   async function open(settings: Settings = {}): Promise<Broker> {
     const write = (line: string) => void logs.push(JSON.parse(line) as (typeof logs)[number]);
