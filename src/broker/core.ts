@@ -13,12 +13,17 @@ import { subjectOf } from './subject';
  */
 export class CoreBroker implements Broker {
   private readonly link: NatsLink;
+  /** Of each call under way, the subjects that the server did not permit. */
+  private readonly calls = new Set<Map<string, string>>();
 
   constructor(
     private readonly config: Config,
     logger: Logger,
   ) {
     this.link = new NatsLink(config.nats, logger, () => Promise.resolve());
+    this.link.onViolation((subject, reason) => {
+      for (const violations of this.calls) violations.set(subject, reason);
+    });
   }
 
   start(): Promise<void> {
@@ -44,16 +49,23 @@ export class CoreBroker implements Broker {
 
   async publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void> {
     const sent: ClaimedEvent[] = [];
+    const violations = new Map<string, string>();
+    this.calls.add(violations);
     for (const event of events) {
       const refused = this.send(event);
       if (refused) settle(event, refused);
       else sent.push(event);
     }
-    if (sent.length === 0) return;
-    const flushed = await this.link.flush();
+    const flushed = sent.length > 0 && (await this.link.flush());
+    // Errors stand before the answer to the ping, but the client hands them on in turns of their own.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.calls.delete(violations);
     const outcome: Outcome =
       flushed && this.link.up ? { kind: 'published', duplicate: false } : { kind: 'away', reason: this.link.reason };
-    for (const event of sent) settle(event, outcome);
+    for (const event of sent) {
+      const violation = violations.get(subjectOf(this.config.nats.subjectPrefix, event) ?? '');
+      settle(event, violation === undefined ? outcome : { kind: 'later', reason: violation });
+    }
   }
 
   private send(event: ClaimedEvent): Outcome | undefined {

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from 'nats';
+import {
+  connect,
+  credsAuthenticator,
+  PermissionViolationError,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from 'nats';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
@@ -21,6 +27,7 @@ export class NatsLink {
   connection: NatsConnection | undefined;
 
   private readonly upListeners: (() => void)[] = [];
+  private readonly violationListeners: ((subject: string, reason: string) => void)[] = [];
   private readonly downListeners: ((reason: string) => void)[] = [];
   private closed = false;
   private checking: Promise<boolean> | undefined;
@@ -49,6 +56,11 @@ export class NatsLink {
 
   onDown(listener: (reason: string) => void): void {
     this.downListeners.push(listener);
+  }
+
+  /** The server reports a publish that it does not permit on its own, after the publish has returned. */
+  onViolation(listener: (subject: string, reason: string) => void): void {
+    this.violationListeners.push(listener);
   }
 
   /** Resolves after the first try, successful or not. @throws only what no waiting will mend, such as wrong credentials */
@@ -167,6 +179,11 @@ export class NatsLink {
       if (status.type === 'disconnect' || status.type === 'staleConnection') {
         this.disconnects++;
         this.goDown(`the connection to NATS at ${this.server} was lost`);
+      }
+      if (status.type === 'error' && status.error instanceof PermissionViolationError) {
+        const { subject, message } = status.error;
+        this.logger.debug({ subject }, message);
+        for (const listener of this.violationListeners) listener(subject, message);
       }
       if (status.type === 'reconnect') void this.look();
     }
