@@ -22,8 +22,9 @@ export interface Broker {
   /** `null` when events can be published now, else the reason in a sentence. Answers within two seconds. */
   ready(): Promise<string | null>;
   /**
-   * Publishes in the order given, and calls `settle` exactly once for each event, in any order, within the publish
-   * time-out. Never rejects. May be called again before it resolves: order is kept across calls.
+   * Publishes in the order given, and calls `settle` exactly once for each event, in any order. What
+   * waits behind a batch without an answer settles as away at once, and nothing begins later than two publish time-outs
+   * after the call; so all is settled within five of them and 8 s for pings (33 s by default). Never rejects. May be called again before it resolves: order is kept across calls.
    */
   publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void>;
   /** Calls `listener` whenever the broker answers again after it was away. */

@@ -18,6 +18,8 @@ const MAX_ATOMIC = 1_000;
 /** How long an acknowledgement stands for a live broker. */
 const ANSWER_HOLDS_MS = 1_000;
 
+const STALLED: Outcome = { kind: 'away', reason: 'the broker did not answer in time what was sent before' };
+
 interface Message {
   readonly event: ClaimedEvent;
   readonly subject: string;
@@ -32,6 +34,8 @@ export class JetStreamBroker implements Broker {
   /** Ends when everything before has reached the broker in order; single publishes need not wait for one another. */
   private lane: Promise<void> = Promise.resolve();
   private readonly inFlight = new Set<Flight>();
+  /** Batches without an answer so far. */
+  private stalls = 0;
   private acknowledgedAt = -Infinity;
 
   constructor(
@@ -89,15 +93,25 @@ export class JetStreamBroker implements Broker {
       else messages.push(message);
     }
     const settled: Promise<void>[] = [];
+    // What waits behind a batch without an answer would wait as long again, past the end of the activity.
+    const since = performance.now();
+    const stalls = this.stalls;
+    const stalled = () => stalls !== this.stalls || performance.now() - since > 2 * this.config.nats.publishTimeoutMs;
     const size = this.topology.atomic && messages.length >= MIN_ATOMIC ? MAX_ATOMIC : messages.length;
     for (let from = 0; from < messages.length; from += size) {
       const part = messages.slice(from, from + size);
       if (size === MAX_ATOMIC && part.length >= MIN_ATOMIC) {
         // A batch is visible only when committed, and may fall back to single publishes: later ones wait for it.
-        this.lane = this.lane.then(() => this.publishAtomic(part, settle));
+        this.lane = this.lane.then(() =>
+          stalled() ? settleAll(part, settle, STALLED) : this.publishAtomic(part, settle),
+        );
         settled.push(this.lane);
       } else {
-        const sent = this.lane.then(() => this.publishSingly(part, settle));
+        const sent = this.lane.then(() => {
+          if (!stalled()) return this.publishSingly(part, settle);
+          settleAll(part, settle, STALLED);
+          return { answered: Promise.resolve() };
+        });
         settled.push(sent.then(({ answered }) => answered));
         this.lane = sent.then(() => undefined);
       }
@@ -149,6 +163,7 @@ export class JetStreamBroker implements Broker {
       flight.settle({ kind: 'published', duplicate: false });
     } catch (error) {
       const failure = sortFailure(error, messages[0]?.subject ?? '');
+      if (failure.kind === 'unanswered' || failure.kind === 'away') this.stalls++;
       if (flight.settled) return;
       if (await this.isAway(failure)) return flight.settle({ kind: 'away', reason: this.link.reason });
       // A batch without an answer may be stored: published again under the same ids, that is found out.

@@ -1,6 +1,6 @@
 import { AckPolicy } from '@nats-io/jetstream';
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { openBroker, type Broker, type Outcome } from '../../src/broker';
@@ -51,6 +51,38 @@ describe('a broker', () => {
     const broker = await open();
     expect(await publish(broker, claimed(1))).toEqual([{ kind: 'published', duplicate: false }]);
     expect(logs.filter(({ msg }) => msg.includes(`nats consumer add ${stream}`))).toHaveLength(1);
+  });
+
+  it.each(['core', 'jetstream'])('defers an event whose subject it may not publish to, in mode %s', async (mode) => {
+    const own = new OwnServers();
+    outbox.onClose(() => own.close());
+    const nats = await own.nats();
+    const denied = `${outbox.config().nats.subjectPrefix}.thing.Denied`;
+    const broker = await open({ NATS_URL: nats.url.replace('nats://', 'nats://u:p@'), NATS_MODE: mode });
+    appendFileSync(
+      join(own.directory, 'n', 'nats.conf'),
+      `authorization { users: [{ user: u, password: p, permissions: { publish: { deny: ["${denied}"] } } }] }\n`,
+    );
+    await nats.kill('SIGHUP');
+    await eventually(async () => {
+      const [one, two] = await publish(broker, [...claimed(1, { id: 'x', eventType: 'Denied' }), ...claimed(1)]);
+      expect(one).toMatchObject({ kind: 'later', reason: expect.stringContaining('Permissions Violation') as string });
+      return two?.kind === 'published';
+    });
+  });
+
+  it('4,000 events that nobody answers are settled in the time of one slice', async () => {
+    const { stream, subjectPrefix } = outbox.config().nats;
+    await outbox.manager.streams.add({ name: stream, subjects: [`${subjectPrefix}.other.>`], allow_atomic: true });
+    outbox.nats.subscribe(`${subjectPrefix}.thing.>`, { callback: () => undefined });
+    await outbox.nats.flush();
+    const broker = await open({ OUTBOX_PUBLISH_TIMEOUT_MS: '1000' });
+    const started = performance.now();
+    const outcomes = await publish(broker, claimed(4_000));
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(outcomes.map((outcome) => outcome?.kind)).toEqual(
+      outcomes.map((_, index) => (index < 1_000 ? 'unanswered' : 'away')),
+    );
   });
 
   async function open(settings: Settings = {}): Promise<Broker> {
