@@ -10,6 +10,7 @@ import { startWorker, type WorkerProcess } from './workerProcess';
 const PATIENCE_MS = 60_000;
 /** A handle that a library left open must not keep a finished run alive. */
 const LINGER_MS = 3_000;
+const PARENT_CHECK_MS = 500;
 const HANGUPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Servers, worker, job, count; then up until Ctrl-C. What was started is stopped on every way out. */
@@ -23,6 +24,10 @@ async function main(options: Options): Promise<number> {
       stop.abort();
     });
   }
+  // npm hands SIGTERM to its shell only, which dies and tells nobody.
+  const parent = process.ppid;
+  const watch = setInterval(() => process.ppid !== parent && stop.abort(), PARENT_CHECK_MS);
+  watch.unref();
   const directory = resolve(options.directory);
   const servers = await startServers({
     directory,

@@ -21,7 +21,7 @@ export function addDrain(program: Command): void {
     .command('drain')
     .summary('publish what is due once, without Temporal')
     .description(
-      'Publishes the events that are due to NATS from this process, and ends: for when Temporal is away, or before it is set up. A relay that runs at the same moment is not disturbed. What the broker cannot take now stays pending; what it can never take becomes a dead letter.',
+      'Publishes the events that are due to NATS from this process, and ends: for when Temporal is away, or before it is set up. A relay that runs at the same moment is not disturbed, and not asked: this publishes while the relay is paused, too. What the broker cannot take now stays pending; what it can never take becomes a dead letter.',
     )
     .option('--limit <rows>', 'events of one pass', positive, 100)
     .option('--max-passes <passes>', 'end after so many passes', positive, 1_000)

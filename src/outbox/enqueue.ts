@@ -61,9 +61,16 @@ export async function enqueueEvents(
     ids.add(id);
     return record;
   });
-  await tx.query(sql, [`[${encoded.join(',')}]`, wake ? wakeChannel(schema) : null]);
+  try {
+    await tx.query(sql, [`[${encoded.join(',')}]`, wake ? wakeChannel(schema) : null]);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== UNDEFINED_TABLE) throw error;
+    throw new Error(`The schema ${schema} has no outbox tables: run \`outbox migrate\` first`, { cause: error });
+  }
   return [...ids];
 }
+
+const UNDEFINED_TABLE = '42P01';
 
 function maxPayloadFromEnvironment(): number {
   const given = Number(process.env.OUTBOX_MAX_PAYLOAD_BYTES);

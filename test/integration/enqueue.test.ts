@@ -6,7 +6,7 @@ import { EnqueueError } from '../../src/errors';
 import type { NewEvent } from '../../src/event';
 import { enqueueEvents, type EnqueueOptions } from '../../src/outbox/enqueue';
 import { wakeChannel } from '../../src/postgres/channel';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, type TestDatabase, emptyDatabase } from '../support/database';
 import { enqueue, event, events } from '../support/events';
 import { TestOutbox } from '../support/outbox';
 
@@ -377,4 +377,10 @@ describe('payloads on their way to the broker (C13)', () => {
     const bodies = new Map((await outbox.messages()).map(({ eventId, body }) => [eventId, body]));
     expect(rows.map(({ event_id }) => bodies.get(event_id))).toEqual(rows.map(({ text }) => text));
   });
+});
+
+it('names the command that makes the tables, where there are none', async () => {
+  const empty = await emptyDatabase();
+  await expect(enqueue(empty.db, [event()])).rejects.toThrow('run `outbox migrate` first');
+  await empty.drop();
 });
