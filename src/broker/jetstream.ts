@@ -97,7 +97,11 @@ export class JetStreamBroker implements Broker {
     const since = performance.now();
     const stalls = this.stalls;
     const stalled = () => stalls !== this.stalls || performance.now() - since > 2 * this.config.nats.publishTimeoutMs;
-    const size = this.topology.atomic && messages.length >= MIN_ATOMIC ? MAX_ATOMIC : messages.length;
+    const { atomic, maxMessageSize: limit } = this.topology;
+    // One message over the limit would spoil its whole batch; sent alone, the broker decides by the limit of now.
+    const large = ({ event, headers }: Message) =>
+      limit >= 0 && Buffer.byteLength(event.payload) + headerBytes(headers) > limit;
+    const size = atomic && !messages.some(large) && messages.length >= MIN_ATOMIC ? MAX_ATOMIC : messages.length;
     for (let from = 0; from < messages.length; from += size) {
       const part = messages.slice(from, from + size);
       if (size === MAX_ATOMIC && part.length >= MIN_ATOMIC) {
@@ -139,16 +143,9 @@ export class JetStreamBroker implements Broker {
   /** Measured here because the server answers an oversized message by closing the connection, with all that is in flight (C10). */
   private tooLarge(event: ClaimedEvent, headers: MsgHdrs): Outcome | undefined {
     const serverLimit = this.link.connection?.info?.max_payload ?? Infinity;
-    const { maxMessageSize } = this.topology;
     const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
     if (bytes > serverLimit)
       return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${serverLimit}` };
-    if (maxMessageSize >= 0 && bytes > maxMessageSize) {
-      return {
-        kind: 'refused',
-        reason: `it has ${bytes} bytes with its headers; the stream ${this.config.nats.stream} takes ${maxMessageSize}`,
-      };
-    }
     return undefined;
   }
 
@@ -194,7 +191,29 @@ export class JetStreamBroker implements Broker {
       const failure = sortFailure(error, subject);
       if (await this.isAway(failure)) flight.settle({ kind: 'away', reason: this.link.reason });
       // A broker that answers is not away, whatever the client made of this message's answer.
+      else if (failure.kind === 'refused') flight.settle(await this.refusal({ event, subject, headers }, failure));
       else flight.settle(failure.kind === 'away' ? { kind: 'later', reason: failure.reason } : failure);
+    }
+  }
+
+  /** Names size and limit. The limit is read now: one read at the start would bury events after an operator raised it. */
+  private async refusal({ event, headers }: Message, refused: Outcome): Promise<Outcome> {
+    const connection = this.link.connection;
+    const { stream } = this.config.nats;
+    try {
+      if (!connection) return refused;
+      const manager = await jetstreamManager(connection, { checkAPI: false, timeout: 2_000 });
+      const { max_msg_size: limit, allow_atomic } = (await manager.streams.info(stream)).config;
+      this.topology = { atomic: allow_atomic === true, maxMessageSize: limit };
+      const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
+      if (limit < 0 || bytes <= limit)
+        return { kind: 'later', reason: `the stream ${stream} refused its size, and takes it by now` };
+      return {
+        kind: 'refused',
+        reason: `it has ${bytes} bytes with its headers; the stream ${stream} takes ${limit}`,
+      };
+    } catch {
+      return refused;
     }
   }
 

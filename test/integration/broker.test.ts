@@ -53,6 +53,19 @@ describe('a broker', () => {
     expect(logs.filter(({ msg }) => msg.includes(`nats consumer add ${stream}`))).toHaveLength(1);
   });
 
+  it('takes what a raised max_msg_size allows, and names size and limit of what it does not', async () => {
+    const { stream, subjectPrefix } = outbox.config().nats;
+    await outbox.manager.streams.add({ name: stream, subjects: [`${subjectPrefix}.>`], max_msg_size: 10_240 });
+    const broker = await open();
+    const large = { payload: JSON.stringify('x'.repeat(20_000)) };
+    const refused = { kind: 'refused', reason: expect.stringMatching(/20\d{3} bytes .* takes 10240/) as string };
+    expect(await publish(broker, claimed(1, large))).toEqual([refused]);
+    await outbox.manager.streams.update(stream, { max_msg_size: 100_000 });
+    expect(await publish(broker, claimed(1, large))).toEqual([{ kind: 'published', duplicate: false }]);
+    await outbox.manager.streams.update(stream, { max_msg_size: 10_240 });
+    expect(await publish(broker, claimed(1, large))).toEqual([refused]);
+  });
+
   it.each(['core', 'jetstream'])('defers an event whose subject it may not publish to, in mode %s', async (mode) => {
     const own = new OwnServers();
     outbox.onClose(() => own.close());
