@@ -3,8 +3,8 @@ import type { ClaimedEvent } from '../event';
 import type { Logger } from '../logger';
 import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
-import { headerBytes, headersOf } from './headers';
 import { NatsLink } from './link';
+import { prepare } from './prepare';
 import { subjectOf } from './subject';
 
 /**
@@ -71,23 +71,13 @@ export class CoreBroker implements Broker {
   private send(event: ClaimedEvent): Outcome | undefined {
     const connection = this.link.connection;
     if (!connection || !this.link.up) return { kind: 'away', reason: this.link.reason };
-    const subject = subjectOf(this.config.nats.subjectPrefix, event);
-    if (subject === undefined) {
-      return {
-        kind: 'refused',
-        reason: 'its type or aggregate type is no subject token: [A-Za-z0-9_-]{1,128} is allowed',
-      };
-    }
+    const message = prepare(event, this.config.nats.subjectPrefix, connection.info?.max_payload);
+    if ('kind' in message) return message;
     try {
-      const headers = headersOf(event);
-      const limit = connection.info?.max_payload ?? Infinity;
-      const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
-      if (bytes > limit)
-        return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${limit}` };
-      connection.publish(subject, event.payload, { headers });
+      connection.publish(message.subject, event.payload, { headers: message.headers });
       return undefined;
     } catch (error) {
-      const failure = sortFailure(error, subject);
+      const failure = sortFailure(error, message.subject);
       return failure.kind === 'later' ? { kind: 'refused', reason: failure.reason } : failure;
     }
   }

@@ -1,5 +1,6 @@
 import { headers as newHeaders, type MsgHdrs } from 'nats';
 import type { ClaimedEvent } from '../event';
+import { TOKEN } from './subject';
 
 /** Printable ASCII but `%`: everything else would be cut, trimmed or refused on its way through a header line. */
 const PLAIN = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
@@ -18,8 +19,6 @@ export function decodeHeaderValue(value: string): string {
     return value;
   }
 }
-
-const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
 /**
  * The headers of an event: beside its body they hold the whole record, so that it can be rebuilt from the stream.
@@ -46,7 +45,7 @@ function appendForeign(headers: MsgHdrs, given: unknown): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new Error('its headers are no JSON object');
   for (const [name, value] of Object.entries(given)) {
-    if (!NAME.test(name) || /^(nats-|outbox-)/i.test(name))
+    if (!TOKEN.test(name) || /^(nats-|outbox-)/i.test(name))
       throw new Error(`its header name ${JSON.stringify(name.slice(0, 60))} is not allowed`);
     if (typeof value !== 'string') throw new Error(`its header ${name} is no text`);
     headers.append(name, encodeHeaderValue(value));

@@ -1,13 +1,12 @@
 import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
-import type { MsgHdrs } from 'nats';
 import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
 import type { Logger } from '../logger';
 import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
-import { headerBytes, headersOf } from './headers';
+import { headersOf } from './headers';
 import { NatsLink } from './link';
-import { subjectOf } from './subject';
+import { bytesOf, prepare, type Message } from './prepare';
 import { ensureTopology, type Topology } from './topology';
 
 /** Below this an atomic batch costs more round trips than it saves. */
@@ -19,12 +18,6 @@ const MAX_ATOMIC = 1_000;
 const ANSWER_HOLDS_MS = 1_000;
 
 const STALLED: Outcome = { kind: 'away', reason: 'the broker did not answer in time what was sent before' };
-
-interface Message {
-  readonly event: ClaimedEvent;
-  readonly subject: string;
-  readonly headers: MsgHdrs;
-}
 
 /** Publishes to a JetStream stream under `Nats-Msg-Id` = event id, so that the broker drops what it already has. */
 export class JetStreamBroker implements Broker {
@@ -88,7 +81,7 @@ export class JetStreamBroker implements Broker {
   publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void> {
     const messages: Message[] = [];
     for (const event of events) {
-      const message = this.prepare(event);
+      const message = prepare(event, this.config.nats.subjectPrefix, this.link.connection?.info?.max_payload);
       if ('kind' in message) settle(event, message);
       else messages.push(message);
     }
@@ -99,8 +92,7 @@ export class JetStreamBroker implements Broker {
     const stalled = () => stalls !== this.stalls || performance.now() - since > 2 * this.config.nats.publishTimeoutMs;
     const { atomic, maxMessageSize: limit } = this.topology;
     // One message over the limit would spoil its whole batch; sent alone, the broker decides by the limit of now.
-    const large = ({ event, headers }: Message) =>
-      limit >= 0 && Buffer.byteLength(event.payload) + headerBytes(headers) > limit;
+    const large = ({ event, headers }: Message) => limit >= 0 && bytesOf({ event, headers }) > limit;
     const size = atomic && !messages.some(large) && messages.length >= MIN_ATOMIC ? MAX_ATOMIC : messages.length;
     for (let from = 0; from < messages.length; from += size) {
       const part = messages.slice(from, from + size);
@@ -121,32 +113,6 @@ export class JetStreamBroker implements Broker {
       }
     }
     return Promise.all(settled).then(() => undefined);
-  }
-
-  /** The message, or why there will never be one. */
-  private prepare(event: ClaimedEvent): Message | Outcome {
-    const subject = subjectOf(this.config.nats.subjectPrefix, event);
-    if (subject === undefined) {
-      return {
-        kind: 'refused',
-        reason: 'its type or aggregate type is no subject token: [A-Za-z0-9_-]{1,128} is allowed',
-      };
-    }
-    try {
-      const headers = headersOf(event);
-      return this.tooLarge(event, headers) ?? { event, subject, headers };
-    } catch (error) {
-      return { kind: 'refused', reason: (error as Error).message };
-    }
-  }
-
-  /** Measured here because the server answers an oversized message by closing the connection, with all that is in flight (C10). */
-  private tooLarge(event: ClaimedEvent, headers: MsgHdrs): Outcome | undefined {
-    const serverLimit = this.link.connection?.info?.max_payload ?? Infinity;
-    const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
-    if (bytes > serverLimit)
-      return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${serverLimit}` };
-    return undefined;
   }
 
   /** One batch, all or nothing; when the broker refuses it, they are sent one by one, in order. */
@@ -205,7 +171,7 @@ export class JetStreamBroker implements Broker {
       const manager = await jetstreamManager(connection, { checkAPI: false, timeout: 2_000 });
       const { max_msg_size: limit, allow_atomic } = (await manager.streams.info(stream)).config;
       this.topology = { atomic: allow_atomic === true, maxMessageSize: limit };
-      const bytes = Buffer.byteLength(event.payload) + headerBytes(headers);
+      const bytes = bytesOf({ event, headers });
       if (limit < 0 || bytes <= limit)
         return { kind: 'later', reason: `the stream ${stream} refused its size, and takes it by now` };
       return {

@@ -1,4 +1,5 @@
-const TOKEN = /^[A-Za-z0-9_-]{1,128}$/;
+/** What a part of a subject, and a header's name, may be. */
+export const TOKEN = /^[A-Za-z0-9_-]{1,128}$/;
 
 /**
  * `<prefix>.<aggregate_type>.<event_type>`. Aggregate ids are never in it: subjects are an index that the broker keeps.
