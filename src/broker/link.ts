@@ -214,10 +214,7 @@ export class NatsLink {
   private say(reason: string): void {
     this.reason = reason;
     if (reason === this.said || this.closed) return;
-    const first = this.said === undefined;
     this.said = reason;
-    // One outage has many reasons one after the other: lost, refused, closed. A warning for each would drown others.
-    if (!first && !reason.includes('cannot be created')) return this.logger.debug(reason);
     this.logger.warn(`${reason}; events wait until it answers, and no attempt is spent`);
   }
 
