@@ -12,6 +12,14 @@ import { connectTemporal } from './temporal/connection';
 import { isTransport, poll } from './temporal/poll';
 import { wakeRelay } from './temporal/relayStart';
 import { installRuntime } from './temporal/runtime';
+import { within } from './within';
+
+/**
+ * Far longer than a claim or a mark takes. A connection that is cut without a word would otherwise hold its statement,
+ * and with it the claim and the worker's stop, until the kernel gives it up after many minutes.
+ */
+const QUERY_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 export interface RunWorkerOptions {
   readonly logger: Logger;
@@ -34,14 +42,13 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
   const stopping = options.signal ?? new AbortController().signal;
   const opened: { close(): Promise<void> }[] = [];
   try {
-    const db = openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: config.poolSize }, (error) =>
-      logger.warn(`A database connection was lost while idle (${error.message}); the next query opens another`),
+    await prepareDatabase(config, logger, stopping);
+    const db = openDatabase(
+      { url: config.databaseUrl, schema: config.schema, poolSize: config.poolSize, query_timeout: QUERY_TIMEOUT_MS },
+      (error) =>
+        logger.warn(`A database connection was lost while idle (${error.message}); the next query opens another`),
     );
     opened.unshift(db);
-    await connectDatabase(db, config, logger, stopping);
-    const warn = (message: string) => logger.warn(message);
-    if (config.migrateAtStart) await migrateOrCheck(db, warn);
-    else await checkVersion(db, warn);
 
     const broker = await openBroker(config, logger);
     opened.unshift(broker);
@@ -90,10 +97,28 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
       }
     }
   } catch (error) {
-    if (!(stopping.aborted && (error as Error).name === 'AbortError')) throw error;
+    if (!stopping.aborted) throw error;
+    // Told to stop, so it stops; what it could not settle is taken over by the next claim.
+    if ((error as Error).name !== 'AbortError') logger.warn(`While stopping: ${(error as Error).message}`);
   } finally {
-    for (const resource of opened)
-      await resource.close().catch((error: Error) => logger.debug(`While closing: ${error.message}`));
+    const closing = opened.map((resource) =>
+      resource.close().catch((error: Error) => logger.debug(`While closing: ${error.message}`)),
+    );
+    // A server that does not answer does not answer a goodbye either.
+    await within(CLOSE_TIMEOUT_MS, Promise.all(closing));
+  }
+}
+
+/** Waits for PostgreSQL and migrates, on a connection of its own: a migration may take as long as it needs. */
+async function prepareDatabase(config: Config, logger: Logger, stopping: AbortSignal): Promise<void> {
+  const db = openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: 1 });
+  try {
+    await connectDatabase(db, config, logger, stopping);
+    const warn = (message: string) => logger.warn(message);
+    if (config.migrateAtStart) await migrateOrCheck(db, warn);
+    else await checkVersion(db, warn);
+  } finally {
+    await within(CLOSE_TIMEOUT_MS, db.close());
   }
 }
 
@@ -113,6 +138,8 @@ export async function main(): Promise<void> {
     }
     await runWorker(config, { logger, signal: stop.signal });
     logger.info('The worker has stopped');
+    // A socket to a server that does not answer must not keep the process. Unref'd: it does not keep it either.
+    setTimeout(() => process.exit(), CLOSE_TIMEOUT_MS).unref();
   } catch (error) {
     logger.fatal(error instanceof ConfigError ? error.message : `The worker cannot run: ${(error as Error).message}`);
     process.exitCode = 1;

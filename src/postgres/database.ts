@@ -29,7 +29,7 @@ export interface Database {
 export function openDatabase(
   options: { url: string; schema: string; poolSize?: number; applicationName?: string } & Pick<
     PoolConfig,
-    'connectionTimeoutMillis'
+    'connectionTimeoutMillis' | 'query_timeout'
   >,
   onIdleError: (error: Error) => void = () => undefined,
 ): Database {
@@ -39,6 +39,7 @@ export function openDatabase(
     application_name: options.applicationName ?? 'temporal-outbox',
     // A server that accepts the connection but never answers must not hold a claim for ever.
     connectionTimeoutMillis: options.connectionTimeoutMillis ?? 10_000,
+    ...(options.query_timeout !== undefined && { query_timeout: options.query_timeout }),
     keepAlive: true,
   });
   pool.on('error', onIdleError);

@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { wakeChannel } from './channel';
+import { within } from '../within';
 import type { Database } from './database';
 
 /** A notification is back within milliseconds; one that takes two seconds is of no use as a wake-up. */
 const PROOF_TIMEOUT_MS = 2_000;
+/** A server that takes the connection and says nothing would otherwise be waited for without end. */
+const CONNECT_TIMEOUT_MS = 5_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
  * Listens for `NOTIFY` on one connection of its own and counts what arrives, so that a waiter that looks at the count
@@ -48,8 +52,7 @@ export class WakeListener {
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
-    await this.connecting;
-    await this.client?.end().catch(() => undefined);
+    await within(CLOSE_TIMEOUT_MS, Promise.all([this.connecting, this.client?.end().catch(() => undefined)]));
     this.wake();
   }
 
@@ -80,6 +83,8 @@ export class WakeListener {
       connectionString: this.options.url,
       application_name: 'temporal-outbox listen',
       keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: CONNECT_TIMEOUT_MS,
     });
     client.on('error', (error) => this.lost(client, error.message));
     client.on('end', () => this.lost(client, 'the connection ended'));
@@ -88,31 +93,34 @@ export class WakeListener {
       await client.connect();
       await client.query(`LISTEN ${this.channel}`);
     } catch (error) {
-      await client.end().catch(() => undefined);
+      // Not awaited: the end of a connection that does not answer is not answered either.
+      client.end().catch(() => undefined);
       this.again((error as Error).message);
+      return;
+    }
+    if (this.closed) {
+      client.end().catch(() => undefined);
       return;
     }
     this.client = client;
     // What was committed while nobody listened is found by looking once.
     this.wake();
-    await this.prove();
+    this.prove();
   }
 
-  private async prove(): Promise<void> {
+  private prove(): void {
     if (this.closed) return;
     this.awaited = `probe ${randomUUID()}`;
-    try {
-      await this.options.db.query(`SELECT pg_notify($1, $2)`, [this.channel, this.awaited]);
-    } catch {
-      // PostgreSQL is away: the listener's own connection says so too.
-    }
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.judge(), PROOF_TIMEOUT_MS).unref();
+    // Not awaited: a connection that is lost meanwhile must find the timer as it is, not have it set over its own.
+    // That PostgreSQL is away, the listener's own connection tells.
+    this.options.db.query(`SELECT pg_notify($1, $2)`, [this.channel, this.awaited]).catch(() => undefined);
   }
 
   private judge(): void {
     if (this.awaited === undefined) {
-      this.timer = setTimeout(() => void this.prove(), this.options.proveEveryMs).unref();
+      this.timer = setTimeout(() => this.prove(), this.options.proveEveryMs).unref();
       return;
     }
     const client = this.client;

@@ -10,8 +10,12 @@ import type { Config } from '../config';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
+import { within } from '../within';
 import type { TemporalConnection } from './connection';
 import { startRelay } from './relayStart';
+
+/** Within the grace's rest: settling a batch takes milliseconds, unless PostgreSQL does not answer. */
+const RELEASE_TIMEOUT_MS = 2_000;
 
 export interface Polling {
   readonly config: Config;
@@ -65,7 +69,8 @@ export async function poll(deps: Polling): Promise<void> {
   const stop = () => {
     for (const worker of [shared, own]) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  const running = Promise.all([shared.run(), own.run()]);
+  const runs = [shared.run(), own.run()];
+  const running = Promise.all(runs);
   stopping.addEventListener('abort', stop, { once: true });
   if (stopping.aborted) stop();
   else {
@@ -78,7 +83,8 @@ export async function poll(deps: Polling): Promise<void> {
     stopping.removeEventListener('abort', stop);
     // Also when one of the two failed: the other must not poll on without it.
     stop();
-    await relay.releaseAll();
+    await Promise.allSettled(runs);
+    await within(RELEASE_TIMEOUT_MS, relay.releaseAll());
   }
 }
 
@@ -116,7 +122,12 @@ function slots(workflows: number, activities: number): NonNullable<WorkerOptions
   };
 }
 
+/** gRPC codes that a server gives while it starts, stops, is overloaded or cut off; others do not pass by waiting. */
+const PASSING = new Set([1, 2, 4, 8, 10, 13, 14]);
+
 /** The connection failed, not the worker: connecting again may help. */
 export function isTransport(error: unknown): boolean {
-  return error instanceof Error && ['TransportError', 'ServiceError', 'UnexpectedError'].includes(error.name);
+  if (!(error instanceof Error)) return false;
+  if (error.name === 'ServiceError') return PASSING.has((error.cause as { code?: number } | undefined)?.code ?? 2);
+  return ['TransportError', 'UnexpectedError'].includes(error.name);
 }

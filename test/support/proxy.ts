@@ -6,8 +6,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export class Proxy {
   /** Connections accepted so far. */
   connections = 0;
+  /** Bytes that silence has kept from their receiver. */
+  swallowed = 0;
   private readonly sockets = new Set<Socket>();
   private cut = false;
+  private silent = false;
 
   private constructor(
     private readonly target: { host: string; port: number },
@@ -41,6 +44,11 @@ export class Proxy {
     this.cut = false;
   }
 
+  /** The server is there and says nothing, as behind a firewall that drops: open connections stay, nothing passes. */
+  silence(): void {
+    this.silent = true;
+  }
+
   async close(): Promise<void> {
     this.takeAway();
     await new Promise<void>((resolve) => this.server.close(() => resolve()));
@@ -49,6 +57,11 @@ export class Proxy {
   private accept(socket: Socket): void {
     this.connections++;
     if (this.cut) return void socket.destroy();
+    if (this.silent) {
+      this.sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.sockets.delete(socket));
+      return;
+    }
     const upstream = connect(this.target);
     for (const [from, to] of [
       [socket, upstream],
@@ -61,7 +74,10 @@ export class Proxy {
           this.sockets.delete(from);
           to.destroy();
         });
-      from.pipe(to);
+      from.on('data', (data) => {
+        if (this.silent) this.swallowed += data.length;
+        else to.write(data);
+      });
     }
   }
 }
