@@ -227,7 +227,7 @@ describe('controlling the relay', () => {
     });
   });
 
-  it('status is answered while PostgreSQL is away, and a pause too', async () => {
+  it('status is answered while PostgreSQL is away; a pause asked for meanwhile is confirmed when its claim is known to be over', async () => {
     const direct = outbox.config().databaseUrl;
     const proxy = await Proxy.to(direct);
     outbox.onClose(() => proxy.close());
@@ -237,11 +237,14 @@ describe('controlling the relay', () => {
     await eventually(async () => (await outbox.status()).totals.published === 4);
     proxy.takeAway();
     expect(await outbox.status()).toMatchObject({ totals: { published: 4 } });
-    expect(await update<PauseResult>('pause')).toEqual({ changed: true });
-    expect((await outbox.status()).state).toBe('paused');
-    proxy.giveBack();
-    await update<PauseResult>('resume');
+    const pause = update<PauseResult>('pause');
+    await eventually(async () => ['pausing', 'paused'].includes((await outbox.status()).state));
     await enqueue(outbox.db, events(1));
+    proxy.giveBack();
+    expect(await pause).toEqual({ changed: true });
+    expect((await outbox.status()).state).toBe('paused');
+    expect(await outbox.rowsByStatus()).toEqual({ done: 4, pending: 1 });
+    await update<PauseResult>('resume');
     await outbox.allDone();
   });
 

@@ -5,7 +5,7 @@ import { TestOutbox } from '../support/outbox';
 import { OwnServers } from '../support/ownServers';
 import { writeHistory } from './historyFile';
 
-/** Busy, idle, after every kind of signal and update, paused and resumed, with events that are deferred and that die. */
+/** Busy, idle, after every kind of signal and update, paused and resumed, with events that are deferred and that die; cancelled at the end. */
 export async function recordBusyRelay(file: string): Promise<void> {
   const outbox = await TestOutbox.create({ OUTBOX_BATCH_SIZE: '500', OUTBOX_LONG_POLL_MS: '1000' });
   const { stream, subjectPrefix } = outbox.config().nats;
@@ -38,6 +38,8 @@ export async function recordBusyRelay(file: string): Promise<void> {
   await enqueue(outbox.db, events(100));
   await relay.executeUpdate('resume');
   await eventually(async () => ((await outbox.rowsByStatus()).done ?? 0) >= 3_101);
+  await relay.cancel();
+  await eventually(async () => (await relay.describe()).status.name !== 'RUNNING');
   await save(outbox, file);
 }
 
