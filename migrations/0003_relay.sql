@@ -29,8 +29,9 @@ ALTER TABLE :schema.event_queue
 CREATE INDEX event_queue_due ON :schema.event_queue ((coalesce(retry_at, available_at)), id) WHERE status IN ('pending', 'deferred');
 -- What a token holds, and what a vanished relay left behind.
 CREATE INDEX event_queue_claimed ON :schema.event_queue (claim_token, claimed_at) WHERE status = 'processing';
--- One deferred row at random, as a probe.
+-- One deferred row at random, as a probe; and those with the reason of a row that has just gone out.
 CREATE INDEX event_queue_deferred ON :schema.event_queue (id) WHERE status = 'deferred';
+CREATE INDEX event_queue_deferred_for ON :schema.event_queue (failure_reason, id) WHERE status = 'deferred';
 -- Dead letters, oldest first.
 CREATE INDEX event_queue_dead_at ON :schema.event_queue (failed_at, id) WHERE status = 'dead_lettered';
 

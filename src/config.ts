@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from './errors';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from './event';
@@ -9,16 +10,27 @@ const whole = (byDefault: number, min: number, max: number, unit: string) => {
   return z.coerce.number(wanted).int(wanted).min(min, wanted).max(max, wanted).default(byDefault);
 };
 const milliseconds = (byDefault: number, min = 1) => whole(byDefault, min, 2_147_483_647, ' of milliseconds');
-const count = (byDefault: number, min = 1) => whole(byDefault, min, 1_000_000_000, '');
+const count = (byDefault: number, min = 1, max = 1_000_000_000) => whole(byDefault, min, max, '');
 const onOff = z.enum(['on', 'off']).default('on');
+const postgresUrl = z.string().refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text), {
+  error: 'must be a URL such as postgres://user@host:5432/database',
+});
+const natsUrls = z
+  .string()
+  .refine(
+    (text) =>
+      text.split(',').every((part) => URL.canParse(part.includes('://') ? part.trim() : `nats://${part.trim()}`)),
+    { error: 'must be a URL such as nats://host:4222, or several with commas between them' },
+  );
+const file = z.string().refine((path) => existsSync(path), { error: 'names a file that does not exist' });
 const token = (what: string) =>
   z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, `${what} may hold letters, digits, _ and - only`);
 
 const environment = z.object({
   /** Where the outbox lives. May point at a pooler. */
-  DATABASE_URL: z.string().min(1).default('postgres://postgres@127.0.0.1:5432/postgres'),
+  DATABASE_URL: postgresUrl.default('postgres://postgres@127.0.0.1:5432/postgres'),
   /** A direct connection for LISTEN, when DATABASE_URL goes through a pooler. */
-  OUTBOX_LISTEN_URL: z.string().min(1).optional(),
+  OUTBOX_LISTEN_URL: postgresUrl.optional(),
   OUTBOX_SCHEMA: z.string().default(DEFAULT_SCHEMA),
   /** One is enough; more let claims, marks and commands overlap. */
   OUTBOX_POOL_SIZE: count(6),
@@ -28,12 +40,12 @@ const environment = z.object({
   OUTBOX_MAX_PAYLOAD_BYTES: count(DEFAULT_MAX_PAYLOAD_BYTES),
 
   EVENT_BUS_BACKEND: z.enum(['nats'], 'this build knows the backend "nats" only').default('nats'),
-  NATS_URL: z.string().min(1).default('nats://127.0.0.1:4222'),
+  NATS_URL: natsUrls.default('nats://127.0.0.1:4222'),
   NATS_MODE: z.enum(['jetstream', 'core']).default('jetstream'),
-  NATS_CREDS: z.string().min(1).optional(),
-  NATS_TLS_CA: z.string().min(1).optional(),
-  NATS_TLS_CERT: z.string().min(1).optional(),
-  NATS_TLS_KEY: z.string().min(1).optional(),
+  NATS_CREDS: file.optional(),
+  NATS_TLS_CA: file.optional(),
+  NATS_TLS_CERT: file.optional(),
+  NATS_TLS_KEY: file.optional(),
   OUTBOX_STREAM: token('a stream name').default('EVENTS'),
   OUTBOX_SUBJECT_PREFIX: token('a subject prefix').default('events'),
   OUTBOX_DUPLICATE_WINDOW_MS: milliseconds(3_600_000, 100),
@@ -41,7 +53,8 @@ const environment = z.object({
   EVENT_QUEUE_MAX_ATTEMPTS: count(10),
 
   OUTBOX_TASK_QUEUE: z.string().min(1).max(200).optional(),
-  OUTBOX_BATCH_SIZE: count(4_000),
+  /** In an outage the ids of a whole batch pass through Temporal, 20 bytes each, whose limit for a payload is 2 MB. */
+  OUTBOX_BATCH_SIZE: count(4_000, 1, 50_000),
   OUTBOX_BATCH_BYTES: count(4 * 1024 * 1024),
   OUTBOX_SLICE_MS: milliseconds(2_000),
   OUTBOX_LONG_POLL_MS: milliseconds(60_000),
@@ -53,7 +66,8 @@ const environment = z.object({
   OUTBOX_PROBE_MS: milliseconds(5_000),
   OUTBOX_BACKOFF_FIRST_MS: milliseconds(5_000),
   OUTBOX_BACKOFF_MAX_MS: milliseconds(300_000),
-  OUTBOX_HEARTBEAT_TIMEOUT_MS: milliseconds(5_000, 500),
+  /** The worker heartbeats each 500 ms; a time-out near that would take a busy worker for a lost one. */
+  OUTBOX_HEARTBEAT_TIMEOUT_MS: milliseconds(5_000, 2_000),
   OUTBOX_ACTIVITY_RETRY_MS: milliseconds(200),
   OUTBOX_OWN_QUEUE_TIMEOUT_MS: milliseconds(3_000),
   OUTBOX_STICKY_TIMEOUT_MS: milliseconds(2_000),

@@ -11,8 +11,8 @@ const MAX_MESSAGE = 500;
 export function asFailure(error: unknown): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
   const code = (error as { code?: unknown } | null)?.code;
-  const message = error instanceof Error ? error.message : 'an activity threw what is no Error';
   const type = typeof code === 'string' ? code : error instanceof Error ? error.name : 'Unknown';
+  const message = messageOf(error);
   const outage = OUTAGE.test(type) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message);
   return ApplicationFailure.create({
     message: message.slice(0, MAX_MESSAGE),
@@ -20,4 +20,13 @@ export function asFailure(error: unknown): ApplicationFailure {
     nonRetryable: false,
     ...(outage && { category: ApplicationFailureCategory.BENIGN }),
   });
+}
+
+/** PostgreSQL quotes the value that it could not take (classes 22 and 23): a history must not. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'an activity threw what is no Error';
+  const { code, constraint, table } = error as Error & { code?: unknown; constraint?: string; table?: string };
+  if (typeof code !== 'string' || !/^2[23]/.test(code)) return error.message;
+  const where = [table && `table ${table}`, constraint && `constraint ${constraint}`].filter(Boolean).join(', ');
+  return `PostgreSQL refused a value (SQLSTATE ${code}${where && `; ${where}`})`;
 }

@@ -14,18 +14,21 @@ export interface Claimed {
   readonly events: ClaimedEvent[];
 }
 
+/** What a row weighs in the worker's memory: a foreign writer's headers have no limit of their own. */
+const BYTES = `payload_bytes + coalesce(octet_length(headers::text), 0)`;
+
 const COLUMNS = `
     id, event_id AS "eventId", event_type AS "eventType", aggregate_type AS "aggregateType",
     aggregate_id AS "aggregateId", company_id AS "companyId", org_unit_id AS "orgUnitId",
     payload::text AS "payload", headers, version,
     correlation_id AS "correlationId", causation_id AS "causationId",
     coalesce(to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), occurred_at::text) AS "occurredAt",
-    deferrals, failure_reason AS "failureReason", payload_bytes AS "payloadBytes"`;
+    deferrals, failure_reason AS "failureReason", ${BYTES} AS "bytes"`;
 
 /** The same by their names outside; `available_at` stays in PostgreSQL, as a Date for each row would cost more than the claim. */
 const NAMES = `
     id, "eventId", "eventType", "aggregateType", "aggregateId", "companyId", "orgUnitId", payload, headers, version,
-    "correlationId", "causationId", "occurredAt", deferrals, "failureReason", "payloadBytes"`;
+    "correlationId", "causationId", "occurredAt", deferrals, "failureReason", bytes`;
 
 /**
  * The fence is read FOR SHARE, so a newer claim's bump waits for this statement and then sees all that it took; a
@@ -38,7 +41,7 @@ const CLAIM_DUE = `
   WITH fence AS MATERIALIZED (
     SELECT epoch FROM :schema.relay_fence WHERE $1::bigint < 0 OR epoch = $1::bigint FOR SHARE
   ), due AS MATERIALIZED (
-    SELECT id, payload_bytes, coalesce(retry_at, available_at) AS due_at
+    SELECT id, ${BYTES} AS bytes, coalesce(retry_at, available_at) AS due_at
       FROM :schema.event_queue
      WHERE status IN ('pending', 'deferred')
        AND coalesce(retry_at, available_at) <= statement_timestamp()
@@ -47,12 +50,12 @@ const CLAIM_DUE = `
      LIMIT $2::integer
        FOR UPDATE SKIP LOCKED
   ), sized AS (
-    SELECT id, payload_bytes, sum(payload_bytes) OVER (ORDER BY due_at, id) AS running FROM due
+    SELECT id, bytes, sum(bytes) OVER (ORDER BY due_at, id) AS running FROM due
   ), taken AS (
     UPDATE :schema.event_queue
        SET status = 'processing', claimed_at = clock_timestamp(), claim_token = $1::bigint,
            event_id = coalesce(event_id, gen_random_uuid())
-     WHERE id = ANY (ARRAY(SELECT id FROM sized WHERE running <= $3::bigint OR ($4 AND running = payload_bytes)))
+     WHERE id = ANY (ARRAY(SELECT id FROM sized WHERE running <= $3::bigint OR ($4 AND running = bytes)))
     RETURNING available_at, ${COLUMNS}
   )
   SELECT EXISTS (SELECT FROM fence) AS held, (SELECT count(*)::integer FROM due) AS due,
@@ -125,7 +128,7 @@ type ClaimRow = ClaimedEvent & {
   held: boolean;
   due: number;
   ageMs: number | null;
-  payloadBytes: number;
+  bytes: number;
 };
 
 function toClaimed(rows: ClaimRow[]): Claimed {
@@ -133,7 +136,7 @@ function toClaimed(rows: ClaimRow[]): Claimed {
   return {
     held: rows[0]?.held ?? true,
     overflow: (rows[0]?.due ?? 0) > taken.length,
-    bytes: taken.reduce((sum, row) => sum + row.payloadBytes, 0),
+    bytes: taken.reduce((sum, row) => sum + row.bytes, 0),
     lagMs: Math.max(0, taken[0]?.ageMs ?? 0),
     events: taken,
   };

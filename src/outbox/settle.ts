@@ -76,7 +76,7 @@ const FREE = `
      SET status = 'pending', claimed_at = NULL, claim_token = NULL, retry_at = NULL
    WHERE status = 'processing' AND claim_token = $1::bigint AND ($2::bigint[] IS NULL OR id = ANY ($2::bigint[]))`;
 
-/** Hands rows back unchanged, attempts unspent; `undefined` means all that the token holds. */
+/** Hands rows back as pending and due, attempts and deferrals unspent; `undefined` means all that the token holds. */
 export async function free(db: Database, token: string, ids?: readonly string[]): Promise<number> {
   return (await db.query(FREE, [token, ids ?? null])).rowCount ?? 0;
 }
@@ -87,7 +87,7 @@ const FREE_DEFERRED = `
    WHERE id = ANY (ARRAY(
      SELECT id FROM :schema.event_queue
       WHERE status = 'deferred' AND failure_reason = ANY ($1::text[])
-      ORDER BY id LIMIT $2::integer
+      ORDER BY failure_reason, id LIMIT $2::integer
         FOR UPDATE SKIP LOCKED))`;
 
 /**

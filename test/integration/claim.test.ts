@@ -182,7 +182,7 @@ describe('a claim', () => {
     ]);
     const claimed = await claimDue(db, token, PLENTY);
     expect(claimed).toMatchObject({ held: true, overflow: false });
-    expect(claimed.bytes).toBe(Buffer.byteLength('{"a": [1, "ü"], "z": 1.5}'));
+    expect(claimed.bytes).toBe(Buffer.byteLength('{"a": [1, "ü"], "z": 1.5}') + Buffer.byteLength('{"x": "y"}'));
     expect(claimed.events).toMatchObject([
       {
         eventId,
@@ -227,6 +227,15 @@ describe('the limits of a claim', () => {
     const full = await claimDue(db, token, { rows: 10, bytes: 300, orOne: false });
     expect(full).toMatchObject({ held: true, overflow: true, bytes: 0, events: [] });
     expect(idsOf(await claimDue(db, token, { rows: 10, bytes: 300 }))).toEqual(ids);
+  });
+
+  it('count the headers, which a foreign writer may have made larger than any body', async () => {
+    const token = await bumpFence(db);
+    const [first] = await insertSizes(100, 100);
+    await db.query(`UPDATE :schema.event_queue SET headers = jsonb_build_object('h', repeat('x', 10000))`);
+    const claimed = await claimDue(db, token, { rows: 10, bytes: 4_000 });
+    expect(idsOf(claimed)).toEqual([first]);
+    expect(claimed.bytes).toBeGreaterThan(10_000);
   });
 
   it('never skip a larger row for smaller ones behind it', async () => {
