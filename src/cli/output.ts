@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import colors from 'picocolors';
+import { colors } from './colors';
 
 /** A result, on stdout. */
 export function print(text: string): void {

@@ -1,4 +1,4 @@
-import colors from 'picocolors';
+import { colors } from './colors';
 import type { Backlog } from '../outbox/backlog';
 import type { RelayState, RelayStatus } from '../workflows/messages';
 import { duration, plain } from './output';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import colors from 'picocolors';
+import { colors } from '../cli/colors';
 import { print, printJson, table } from '../cli/output';
 import { settingsOf, temporalSettingsOf, type Setting } from '../cli/settings';
 import { loadConfig } from '../config';

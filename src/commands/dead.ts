@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import colors from 'picocolors';
+import { colors } from '../cli/colors';
 import { positive, time, uuid } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { counted, note, plain, print, printJson, table } from '../cli/output';

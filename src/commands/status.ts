@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import colors from 'picocolors';
+import { colors } from '../cli/colors';
 import { positive } from '../cli/arguments';
 import { explained } from '../cli/database';
 import { CommandFailure, sentenceOf } from '../cli/failure';

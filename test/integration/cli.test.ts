@@ -246,7 +246,7 @@ describe('status, pause and drain without servers', () => {
     expect((await runCli(['pause'], env())).stderr).toMatch(/^error: Temporal cannot be reached at .*TEMPORAL_ADDRESS/);
     const drain = await runCli(['drain'], env());
     expect(drain.code).toBe(1);
-    expect(drain.stderr).toMatch(/error: Nothing was published: NATS at \S+ cannot be reached/);
+    expect(drain.stderr).toMatch(/error: Nothing was published: NATS at \S+ cannot be used/);
     expect(drain.stderr).not.toContain('S3CRET');
   });
 });
