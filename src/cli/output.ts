@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { colors } from './colors';
+import { colors, errorColors } from './colors';
 
 /** A result, on stdout. */
 export function print(text: string): void {
@@ -16,15 +16,12 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** stderr has its own answer to whether it is a terminal. */
-const onStderr = colors.createColors(process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb');
-
 export function warn(text: string): void {
-  note(`${onStderr.yellow('warning:')} ${text}`);
+  note(`${errorColors.yellow('warning:')} ${text}`);
 }
 
 export function fail(text: string): void {
-  note(`${onStderr.red('error:')} ${text}`);
+  note(`${errorColors.red('error:')} ${text}`);
 }
 
 /** Text that others wrote, fit for a terminal: control characters could move the cursor or recolour the screen. */
