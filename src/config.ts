@@ -55,7 +55,7 @@ const environment = z.object({
   OUTBOX_TASK_QUEUE: z.string().min(1).max(200).optional(),
   /** In an outage the ids of a whole batch pass through Temporal, 20 bytes each, whose limit for a payload is 2 MB. */
   OUTBOX_BATCH_SIZE: count(4_000, 1, 50_000),
-  OUTBOX_BATCH_BYTES: count(4 * 1024 * 1024),
+  OUTBOX_BATCH_BYTES: count(4 * 1024 * 1024, 1, 64 * 1024 * 1024),
   OUTBOX_SLICE_MS: milliseconds(2_000),
   OUTBOX_LONG_POLL_MS: milliseconds(60_000),
   OUTBOX_POLL_MS: milliseconds(5_000),
