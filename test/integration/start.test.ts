@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../src/servers/ports';
 import { eventually } from '../support/eventually';
 
 /** What `npm start` runs after its set-up, on ports of its own. Three starts of three servers take their time. */
@@ -27,7 +28,12 @@ describe('npm start', () => {
 
   /** A whole session of its own, as a terminal gives one, so that a signal can go to all of it. */
   async function start(directory: string, args: string[], env: NodeJS.ProcessEnv = {}) {
-    const ports = await freePorts(4);
+    const ports: string[] = [];
+    // Different ones: two draws of a free port may be the same.
+    while (ports.length < 4) {
+      const port = `${await freePort()}`;
+      if (!ports.includes(port)) ports.push(port);
+    }
     const child = spawn(
       process.execPath,
       ['--import', 'tsx', 'examples/movie-diary/main.ts', '--directory', directory, ...args],
@@ -52,7 +58,12 @@ describe('npm start', () => {
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    return { child, exited, output: () => output };
+    /** Until it has said so; ends with all it said when it has ended instead. */
+    const says = async (text: string) => {
+      const ended = exited.then((code) => Promise.reject(new Error(`it ended with ${code}: ${output}`)));
+      await Promise.race([eventually(() => output.includes(text), 60_000, text), ended]);
+    };
+    return { child, exited, says, output: () => output };
   }
 
   it('moves 3,201 films through outbox, relay and stream, ends with 0 when each is there once, and again over the same data', async () => {
@@ -68,8 +79,8 @@ describe('npm start', () => {
 
   it("stays up until the terminal's Ctrl-C, and leaves no process behind", async () => {
     const directory = newDirectory();
-    const { child, exited, output } = await start(directory, []);
-    await eventually(() => output().includes('Up until Ctrl-C'), 60_000, 'the end of the job');
+    const { child, exited, says, output } = await start(directory, []);
+    await says('Up until Ctrl-C');
     expect(output()).toMatch(/Temporal UI: http:\/\/127\.0\.0\.1:\d+/);
     process.kill(-child.pid!, 'SIGINT');
     expect(await exited).toBe(0);
@@ -78,8 +89,8 @@ describe('npm start', () => {
 
   it('stops what it has started when it is interrupted in the middle', async () => {
     const directory = newDirectory();
-    const { child, exited, output } = await start(directory, ['--exit']);
-    await eventually(() => output().includes('The worker is ready'), 60_000, 'a ready worker');
+    const { child, exited, says } = await start(directory, ['--exit']);
+    await says('The worker is ready');
     process.kill(-child.pid!, 'SIGTERM');
     expect(await exited).not.toBe(0);
     expect(processesNaming(directory)).toEqual([]);
@@ -87,8 +98,8 @@ describe('npm start', () => {
 
   it('stops what it has started when its terminal is closed, which takes no more lines', async () => {
     const directory = newDirectory();
-    const { child, exited, output } = await start(directory, []);
-    await eventually(() => output().includes('The worker is ready'), 60_000, 'a ready worker');
+    const { child, exited, says } = await start(directory, []);
+    await says('The worker is ready');
     child.stdout?.destroy();
     child.stderr?.destroy();
     process.kill(-child.pid!, 'SIGHUP');
@@ -138,12 +149,6 @@ function withoutAddresses(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = { ...env };
   for (const name of ['DATABASE_URL', 'NATS_URL', 'TEMPORAL_ADDRESS', 'OUTBOX_TEST']) delete kept[name];
   return kept;
-}
-
-async function freePorts(count: number): Promise<string[]> {
-  const occupied = await Promise.all(Array.from({ length: count }, occupyPort));
-  await Promise.all(occupied.map(({ close }) => close()));
-  return occupied.map(({ port }) => `${port}`);
 }
 
 async function occupyPort(): Promise<{ port: number; close: () => Promise<void> }> {
