@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from './errors';
-import { DEFAULT_MAX_PAYLOAD_BYTES } from './event';
+import { DEFAULT_MAX_PAYLOAD_BYTES, NAME } from './event';
 import { schemaName, DEFAULT_SCHEMA } from './postgres/schemaName';
 
 /** Environment variables, each with its default. Durations are in milliseconds; every one is a setting so that tests can shorten it. */
@@ -23,8 +23,7 @@ const natsUrls = z
     { error: 'must be a URL such as nats://host:4222, or several with commas between them' },
   );
 const file = z.string().refine((path) => existsSync(path), { error: 'names a file that does not exist' });
-const token = (what: string) =>
-  z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, `${what} may hold letters, digits, _ and - only`);
+const token = (what: string) => z.string().regex(NAME, `${what} may hold letters, digits, _ and - only`);
 
 const environment = z.object({
   /** Where the outbox lives. May point at a pooler. */

@@ -53,3 +53,12 @@ export interface ClaimedEvent {
 
 /** NATS servers take 1 MiB by default, headers included; 16 KiB are kept for those. */
 export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024 - 16 * 1024;
+
+/** Types, aggregate types and header names: what becomes a token of a subject or the name of a header line. */
+export const NAME = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** A header name becomes a line of a NATS message; these prefixes carry the record itself, or steer the broker. */
+export const RESERVED_HEADER = /^(nats-|outbox-)/i;
+
+/** As PostgreSQL takes one; other spellings that it takes too (braces, no dashes) would be other texts for one id. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -1,6 +1,5 @@
 import { headers as newHeaders, type MsgHdrs } from 'nats';
-import type { ClaimedEvent } from '../event';
-import { TOKEN } from './subject';
+import { NAME, RESERVED_HEADER, type ClaimedEvent } from '../event';
 
 /** Printable ASCII but `%`: everything else would be cut, trimmed or refused on its way through a header line. */
 const PLAIN = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
@@ -45,7 +44,7 @@ function appendForeign(headers: MsgHdrs, given: unknown): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new Error('its headers are no JSON object');
   for (const [name, value] of Object.entries(given)) {
-    if (!TOKEN.test(name) || /^(nats-|outbox-)/i.test(name))
+    if (!NAME.test(name) || RESERVED_HEADER.test(name))
       throw new Error(`its header name ${JSON.stringify(name.slice(0, 60))} is not allowed`);
     if (typeof value !== 'string') throw new Error(`its header ${name} is no text`);
     headers.append(name, encodeHeaderValue(value));

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { UUID } from '../event';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 /** PostgreSQL's `integer`, which LIMIT and the like are given as. */
 const MAX_INTEGER = 2_147_483_647;

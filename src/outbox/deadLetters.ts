@@ -1,8 +1,8 @@
-import type { Queryable } from '../postgres/database';
-import { binder } from '../postgres/database';
+import { UUID } from '../event';
+import { wakeChannel } from '../postgres/channel';
+import { binder, type Queryable } from '../postgres/database';
 import { schemaOf } from '../postgres/schemaName';
 import type { DeadLetterFilter, ReemitAllResult, ReemitResult } from '../workflows/messages';
-import { wakeChannel } from '../postgres/channel';
 
 /** An event that the relay gave up. Its body stays in the database: read it there, by id. */
 export interface DeadLetter {
@@ -56,8 +56,6 @@ const REEMIT = `
     FROM asked
     LEFT JOIN revived USING (event_id)
     LEFT JOIN :schema.event_queue q USING (event_id)`;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Hands dead letters back with a fresh budget: pending, attempts and deferrals 0, reason cleared. What is not a dead

@@ -2,13 +2,9 @@ import { context, propagation } from '@opentelemetry/api';
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import { EnqueueError, type EnqueueErrorKind } from '../errors';
-import type { NewEvent } from '../event';
+import { NAME, RESERVED_HEADER, UUID, type NewEvent } from '../event';
 import { measureJson } from './measureJson';
 
-const NAME = /^[A-Za-z0-9_-]{1,128}$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** A header name becomes a line of a NATS message; these prefixes carry the record itself, or steer the broker. */
-const RESERVED_HEADER = /^(nats-|outbox-)/i;
 /** Body and headers share the broker's limit; 16 KiB are kept for the headers, of which the fixed ones need up to 1 KiB. */
 const MAX_HEADER_BYTES = 15 * 1024;
 const MAX_TEXT = 1_024;

@@ -1,8 +1,7 @@
 import { log } from '@temporalio/workflow';
+import { UUID } from '../event';
 import type { DeadLetterFilter } from './messages';
 import type { ReemitOrder } from './state';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** What a `reemit` signal asks for; nothing usable is logged and ignored, whatever was sent. */
 export function readReemit(input: unknown): ReemitOrder | undefined {
