@@ -1,15 +1,20 @@
+// Inline and without .swcrc: Temporal's workflow bundler would read one too, and fail on it.
+const swc = (syntax) => [
+  '@swc/jest',
+  { swcrc: false, jsc: { target: 'es2022', parser: { syntax } }, module: { type: 'commonjs' } },
+];
+
 /** @type {import('jest').Config} */
 const config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  // Inline and without .swcrc: Temporal's workflow bundler would read one too, and fail on it.
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { swcrc: false, jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
-    ],
+    '^.+\\.ts$': swc('typescript'),
+    // ES modules only, which jest cannot load as they are.
+    '/node_modules/(arktype|arkregex|@ark)/.+\\.js$': swc('ecmascript'),
   },
+  transformIgnorePatterns: ['/node_modules/(?!(arktype|arkregex|@ark)/)'],
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // Two cores are what the suite is sized for; the servers share them.

@@ -64,7 +64,7 @@ async function publishAsTheWorker(): Promise<Publish> {
   return async (events) => {
     let failed: string | undefined;
     await broker.publish(events, (_event, outcome) => {
-      if (outcome.kind !== 'published') failed ??= outcome.reason;
+      if (outcome.kind !== 'published') failed ??= outcome.kind === 'handed over' ? outcome.kind : outcome.reason;
     });
     if (failed !== undefined) throw new Error(failed);
   };

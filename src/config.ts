@@ -9,7 +9,8 @@ const whole = (byDefault: number, min: number, max: number, unit: string) => {
   const wanted = `must be a whole number${unit} from ${min} to ${max}`;
   return z.coerce.number(wanted).int(wanted).min(min, wanted).max(max, wanted).default(byDefault);
 };
-const milliseconds = (byDefault: number, min = 1) => whole(byDefault, min, 2_147_483_647, ' of milliseconds');
+const milliseconds = (byDefault: number, min = 1, max = 2_147_483_647) =>
+  whole(byDefault, min, max, ' of milliseconds');
 const count = (byDefault: number, min = 1, max = 1_000_000_000) => whole(byDefault, min, max, '');
 const onOff = z.enum(['on', 'off']).default('on');
 const postgresUrl = z.string().refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text), {
@@ -38,7 +39,7 @@ const environment = z.object({
   OUTBOX_NOTIFY: onOff,
   OUTBOX_MAX_PAYLOAD_BYTES: count(DEFAULT_MAX_PAYLOAD_BYTES),
 
-  EVENT_BUS_BACKEND: z.enum(['nats'], 'this build knows the backend "nats" only').default('nats'),
+  EVENT_BUS_BACKEND: z.enum(['nats', 'db']).default('nats'),
   NATS_URL: natsUrls.default('nats://127.0.0.1:4222'),
   NATS_MODE: z.enum(['jetstream', 'core']).default('jetstream'),
   NATS_CREDS: file.optional(),
@@ -73,6 +74,24 @@ const environment = z.object({
   OUTBOX_SHUTDOWN_GRACE_MS: milliseconds(20_000),
   /** History events after which the relay continues as new; 0 leaves it to the server's suggestion. */
   OUTBOX_ROLL_OVER_EVENTS: count(0, 0),
+
+  /** Events of one handler that are handled at the same time in a worker. */
+  OUTBOX_CONCURRENCY: count(8, 1, 1_000),
+  /** How long a ledger claim holds without a renewal. Three renewals may fail before another worker takes over. */
+  OUTBOX_LEDGER_LEASE_MS: milliseconds(30_000, 1_000),
+  OUTBOX_LEDGER_RENEW_MS: milliseconds(10_000, 100),
+  /** For a claim that somebody left without any time of its end. */
+  OUTBOX_LEDGER_MAX_LEASE_MS: milliseconds(1_800_000),
+  /** Longer than any stream keeps a message and any operator's pause: what is forgotten could be handled again (C18). */
+  OUTBOX_LEDGER_RETENTION_MS: milliseconds(2_592_000_000, 1_000, 31_536_000_000),
+  OUTBOX_SWEEP_MS: milliseconds(15_000, 100),
+  /** How long a waiting delivery may be overdue and untouched before the sweep takes its run for gone. */
+  OUTBOX_SWEEP_AFTER_MS: milliseconds(120_000, 100),
+  /** No worker here knows the handler: a rolling deployment takes minutes. */
+  OUTBOX_MISSING_HANDLER_MS: milliseconds(60_000, 100),
+  /** No worker here knows the event's version yet. */
+  OUTBOX_NEWER_VERSION_MS: milliseconds(300_000, 100),
+  OUTBOX_RUN_STARTS_PER_SECOND: count(100, 1, 10_000),
   OUTBOX_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
@@ -129,6 +148,9 @@ export function loadConfig(env: Environment = process.env) {
       publishTimeoutMs: read.OUTBOX_PUBLISH_TIMEOUT_MS,
     }),
     taskQueue: read.OUTBOX_TASK_QUEUE ?? (schema === DEFAULT_SCHEMA ? 'outbox' : `outbox/${schema}`),
+    /** Apart from the relay's queue: a mass of failing deliveries must not stand in the way of claims and marks. */
+    deliveryTaskQueue: `${read.OUTBOX_TASK_QUEUE ?? (schema === DEFAULT_SCHEMA ? 'outbox' : `outbox/${schema}`)}/deliveries`,
+    consumerWorkflowId: schema === DEFAULT_SCHEMA ? 'outbox-consumer' : `outbox-consumer/${schema}`,
     relayWorkflowId: schema === DEFAULT_SCHEMA ? 'outbox-relay' : `outbox-relay/${schema}`,
     relay: Object.freeze({
       batchSize: read.OUTBOX_BATCH_SIZE,
@@ -146,6 +168,18 @@ export function loadConfig(env: Environment = process.env) {
       activityRetryMs: read.OUTBOX_ACTIVITY_RETRY_MS,
       ownQueueTimeoutMs: read.OUTBOX_OWN_QUEUE_TIMEOUT_MS,
       rollOverEvents: read.OUTBOX_ROLL_OVER_EVENTS,
+    }),
+    handling: Object.freeze({
+      concurrency: read.OUTBOX_CONCURRENCY,
+      leaseMs: read.OUTBOX_LEDGER_LEASE_MS,
+      renewMs: read.OUTBOX_LEDGER_RENEW_MS,
+      maxLeaseMs: read.OUTBOX_LEDGER_MAX_LEASE_MS,
+      retentionMs: read.OUTBOX_LEDGER_RETENTION_MS,
+      sweepMs: read.OUTBOX_SWEEP_MS,
+      sweepAfterMs: read.OUTBOX_SWEEP_AFTER_MS,
+      missingHandlerMs: read.OUTBOX_MISSING_HANDLER_MS,
+      newerVersionMs: read.OUTBOX_NEWER_VERSION_MS,
+      runStartsPerSecond: read.OUTBOX_RUN_STARTS_PER_SECOND,
     }),
     worker: Object.freeze({
       stickyTimeoutMs: read.OUTBOX_STICKY_TIMEOUT_MS,

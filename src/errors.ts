@@ -17,6 +17,7 @@ export type EnqueueErrorKind =
   | 'circular'
   | 'unsafe-number'
   | 'too-large'
+  | 'invalid-payload'
   | 'duplicate-event-id';
 
 /**
@@ -33,6 +34,15 @@ export class EnqueueError extends Error {
   ) {
     super(`Event ${index} was not enqueued: ${message}`, options);
     this.name = 'EnqueueError';
+  }
+}
+
+/** A handler cannot be used as it was defined, or not beside the others. Thrown while the worker is put together. */
+export class HandlerError extends Error {
+  readonly kind = 'handler';
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'HandlerError';
   }
 }
 
@@ -72,5 +82,42 @@ export class RelayMismatchError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'RelayMismatchError';
+  }
+}
+
+/** An event, or one of its handlers, was given up: nothing more happens until an operator re-emits it. */
+export class DeadLetterError extends Error {
+  readonly kind = 'dead-letter';
+  constructor(
+    readonly eventId: string,
+    /** Whose attempts ran out; null when the relay gave the event up. */
+    readonly handler: string | null,
+    readonly reason: string,
+  ) {
+    super(`The event ${eventId} is a dead letter: ${handler ?? 'the relay'} gave it up (${reason})`);
+    this.name = 'DeadLetterError';
+  }
+}
+
+/** The time was over before the handlers of an event were done. It may still be handled. */
+export class NotHandledError extends Error {
+  readonly kind = 'not-handled';
+  constructor(
+    readonly eventId: string,
+    readonly timeoutMs: number,
+    /** What was not done yet, in words. */
+    readonly open: string,
+  ) {
+    super(`The event ${eventId} was not handled within ${timeoutMs} ms: ${open}`);
+    this.name = 'NotHandledError';
+  }
+}
+
+/** There is no handler to wait for. Waiting would end in a time-out only. */
+export class UnknownHandlerError extends Error {
+  readonly kind = 'unknown-handler';
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnknownHandlerError';
   }
 }

@@ -1,3 +1,5 @@
+import type { EventDefinition } from './handlers/defineEvent';
+
 /** JSON as PostgreSQL's `jsonb` holds it. */
 export type Json = string | number | boolean | null | { readonly [key: string]: Json | undefined } | readonly Json[];
 
@@ -27,11 +29,12 @@ export interface NewEvent {
   readonly occurredAt?: Date;
   /** Not published before this time. Default: the database's clock, so at once. */
   readonly availableAt?: Date;
+  /** What `definition.event(…)` puts here: the payload must then fit its schema. Not stored. */
+  readonly definition?: EventDefinition;
 }
 
-/** A claimed row: what the worker holds while it publishes. Never leaves the worker but to the broker. */
-export interface ClaimedEvent {
-  readonly id: string;
+/** An event as it is delivered, from the outbox or from a stream; the body is not parsed yet. */
+export interface EventRecord {
   readonly eventId: string;
   readonly eventType: string;
   readonly aggregateType: string;
@@ -46,6 +49,11 @@ export interface ClaimedEvent {
   readonly causationId: string | null;
   /** ISO 8601 in UTC with microseconds, as the database printed it. */
   readonly occurredAt: string;
+}
+
+/** A claimed row: what the worker holds while it publishes. Never leaves the worker but to the broker. */
+export interface ClaimedEvent extends EventRecord {
+  readonly id: string;
   readonly deferrals: number;
   /** Why it was deferred last; rows with the same reason are freed together when one of them goes out. */
   readonly failureReason: string | null;

@@ -1,17 +1,45 @@
 export { loadConfig, type Config } from './config';
 export {
   ConfigError,
+  DeadLetterError,
   EnqueueError,
   ExhaustedError,
+  HandlerError,
   MigrationError,
+  NotHandledError,
   PublishError,
   RelayMismatchError,
+  UnknownHandlerError,
   type EnqueueErrorKind,
 } from './errors';
 export type { NewEvent } from './event';
+export {
+  defineEvent,
+  type EventDefinition,
+  type EventFields,
+  type EventOptions,
+  type Upcast,
+} from './handlers/defineEvent';
+export {
+  DEFAULT_HANDLER_TIMEOUT_MS,
+  defineHandler,
+  type EventOf,
+  type EventSource,
+  type HandledEvent,
+  type Handler,
+  type HandlerContext,
+  type HandlerOptions,
+  type Transaction,
+  type TransactionContext,
+  type TransactionalHandlerOptions,
+} from './handlers/defineHandler';
+export type { FailureAbout, RedactFailure } from './handlers/failureText';
 export { retryBackoff } from './backoff';
 export { enqueueEvents, type EnqueueOptions } from './outbox/enqueue';
-export { listDead, reemit, reemitAll, type DeadLetter, type DeadLetterOptions } from './outbox/deadLetters';
+export type { DeadLetterOptions } from './deadLetters/filter';
+export { listDead, type DeadLetter } from './deadLetters/list';
+export { reemit, type Reemitted, type RevivedEvent } from './deadLetters/reemit';
+export { reemitAll, type ReemitAllOptions } from './deadLetters/reemitAll';
 export {
   drainAll,
   drainOnce,
@@ -24,7 +52,11 @@ export { openDatabase, type Database, type Queryable } from './postgres/database
 export { migrate, type MigrateResult } from './postgres/migrate';
 export { createLogger, type Logger } from './logger';
 export { installRuntime } from './temporal/runtime';
+export { waitUntilHandled, type WaitUntilHandledOptions } from './waitUntilHandled';
+export { createWorker, type CreateWorkerOptions, type OutboxWorker } from './createWorker';
 export { runWorker, type RunWorkerOptions } from './worker';
+export * as deliveryMessages from './workflows/deliveryMessages';
+export * as consumerMessages from './workflows/consumerMessages';
 export * as relayMessages from './workflows/messages';
 export type {
   DeadLetterFilter,

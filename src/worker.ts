@@ -1,8 +1,14 @@
 import { Client } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openBroker } from './broker';
+import { openBroker, type Broker } from './broker';
+import { LocalBroker } from './broker/local';
 import { loadConfig, type Config } from './config';
 import { ConfigError } from './errors';
+import type { Handler } from './handlers/defineHandler';
+import type { EventDefinition } from './handlers/defineEvent';
+import type { RedactFailure } from './handlers/failureText';
+import { Handling } from './handlers/handling';
+import { HandlerRegistry } from './handlers/registry';
 import { createLogger, type Logger } from './logger';
 import { connectDatabase } from './postgres/connect';
 import { openDatabase } from './postgres/database';
@@ -29,6 +35,12 @@ export interface RunWorkerOptions {
   readonly onReady?: () => void;
   /** The bundled workflows. Default: what the build made, else they are bundled now. */
   readonly workflowBundle?: { readonly codePath: string };
+  /** Default: none, which suits a worker that only publishes to a broker. */
+  readonly handlers?: readonly Handler[];
+  /** All events there are. Given, a handler that names another type is refused. */
+  readonly events?: readonly EventDefinition[];
+  /** Takes out of a failure's text what must not be stored or logged. */
+  readonly redactFailure?: RedactFailure;
 }
 
 /**
@@ -40,6 +52,7 @@ export interface RunWorkerOptions {
 export async function runWorker(config: Config, options: RunWorkerOptions): Promise<void> {
   const { logger } = options;
   const stopping = options.signal ?? new AbortController().signal;
+  const registry = HandlerRegistry.of(options.handlers ?? [], options.events);
   const opened: { close(): Promise<void> }[] = [];
   try {
     await prepareDatabase(config, logger, stopping);
@@ -50,7 +63,12 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     );
     opened.unshift(db);
 
-    const broker = await openBroker(config, logger);
+    const redact = options.redactFailure;
+    const handling = new Handling(registry, { db, config, logger, redact, stopping });
+    opened.unshift(handling);
+    await handling.start();
+    const broker: Broker =
+      config.backend === 'db' ? new LocalBroker(handling.fastPath) : await openBroker(config, logger);
     opened.unshift(broker);
     const wake = new WakeListener({
       url: config.listenUrl,
@@ -82,6 +100,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
           wake,
           temporal,
           client,
+          handling,
           logger,
           stopping,
           onReady: options.onReady,
@@ -93,6 +112,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
         await sleep(1_000, undefined, { signal: stopping });
       } finally {
         client = undefined;
+        handling.runs.use(undefined);
         await temporal.connection.close().catch(() => undefined);
       }
     }

@@ -1,4 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { sqlRefusal } from '../sqlFailure';
 
 /** What an outage throws: tried again without noise, as waiting is all that helps. */
 const OUTAGE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|57P0|08|53)/;
@@ -22,11 +23,7 @@ export function asFailure(error: unknown): ApplicationFailure {
   });
 }
 
-/** PostgreSQL quotes the value that it could not take (classes 22 and 23): a history must not. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'an activity threw what is no Error';
-  const { code, constraint, table } = error as Error & { code?: unknown; constraint?: string; table?: string };
-  if (typeof code !== 'string' || !/^2[23]/.test(code)) return error.message;
-  const where = [table && `table ${table}`, constraint && `constraint ${constraint}`].filter(Boolean).join(', ');
-  return `PostgreSQL refused a value (SQLSTATE ${code}${where && `; ${where}`})`;
+  return sqlRefusal(error) ?? error.message;
 }

@@ -2,8 +2,10 @@ import { Context } from '@temporalio/activity';
 import type { Broker } from '../broker/broker';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
+import { reemit } from '../deadLetters/reemit';
+import { reemitAll } from '../deadLetters/reemitAll';
+import { RunStarter } from '../deadLetters/startRuns';
 import { readClaimed } from '../outbox/claim';
-import { reemit, reemitAll } from '../outbox/deadLetters';
 import { bumpFence, reclaimLeases, takeOver } from '../outbox/fence';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
@@ -12,8 +14,9 @@ import { collect } from '../relay/collect';
 import type { BatchOutcome, ClaimRequest, ClaimResult, Settled } from '../relay/outcome';
 import { timingsOf } from '../relay/timings';
 import { releaseBatch, writeOutcome } from '../relay/write';
+import type { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { DeadLetterFilter, ReemitAllResult, ReemitRequest, ReemitResult } from '../workflows/messages';
-import { asFailure } from './failure';
+import { heartbeating, mappingErrors } from './heartbeating';
 
 export interface RelayDeps {
   readonly db: Database;
@@ -25,17 +28,22 @@ export interface RelayDeps {
   readonly ownQueue: string;
   /** Aborts when the worker is told to stop: the SDK cancels activities only after the grace time. */
   readonly stopping: AbortSignal;
+  /** The longest time-out of this worker's handlers, in milliseconds. */
+  readonly handlingMs?: number;
+  /** Starts the runs of re-emitted deliveries at once; without it the sweep does. */
+  readonly runs?: Pick<DeliveryRuns, 'start'>;
 }
 
-/** Often enough for the server's time-out; the SDK sends only what that needs. */
-const HEARTBEAT_EVERY_MS = 500;
+/** Of the grace: later than handlers are cut short, early enough to write what became of them. */
+const SETTLE_PART = 0.85;
 
 /** The relay's effects. Thin: what they do stands in `src/relay` and `src/outbox`. */
 export function createRelayActivities(deps: RelayDeps) {
   const { db, broker, config, logger } = deps;
   /** Batches claimed here whose outcomes nobody has collected yet. */
   const batches = new Map<string, Batch>();
-  const timings = timingsOf(config);
+  const timings = timingsOf(config, deps.handlingMs);
+  const starter = new RunStarter(deps.runs, logger);
   const lastProbe = { at: -Infinity };
   let lastTidied = -Infinity;
 
@@ -59,7 +67,7 @@ export function createRelayActivities(deps: RelayDeps) {
     try {
       const why = await collect({ db, broker, wake: deps.wake, relay: config.relay, lastProbe }, batch, signal);
       // Under a backlog the next claim is worth more than the last outcomes, which `publish` collects anyway.
-      if (why !== 'full' || deps.stopping.aborted) await settledOr(batch, config.relay.settleMs);
+      if (why !== 'full' || deps.stopping.aborted) await settledOr(batch, settleMs());
       if (batch.rows === 0)
         return why === 'broker away'
           ? { kind: 'away', reason: (await broker.ready()) ?? 'the broker was away', queue: deps.ownQueue, timings }
@@ -79,6 +87,13 @@ export function createRelayActivities(deps: RelayDeps) {
     }
     batches.set(token, batch);
     return { kind: 'batch', token, queue: deps.ownQueue, rows: batch.rows, lagMs: batch.lagMs, timings };
+  }
+
+  /** On a stop, handlers that run get the grace to end; what they did not begin is back already. */
+  function settleMs(): number {
+    return config.backend === 'db' && deps.stopping.aborted
+      ? SETTLE_PART * config.worker.shutdownGraceMs
+      : config.relay.settleMs;
   }
 
   /** Frees what claims before this one have left behind. */
@@ -111,12 +126,13 @@ export function createRelayActivities(deps: RelayDeps) {
 
   function report(token: string, outcome: BatchOutcome): void {
     const counts = { token, published: outcome.published, duplicates: outcome.duplicates };
-    const [first] = outcome.exceptions;
+    const exceptions = outcome.exceptions.filter(({ write }) => write !== 'retry');
+    const [first] = exceptions;
     if (!first) return logger.debug(counts, 'Published');
-    const rows = outcome.exceptions.reduce((sum, { ids }) => sum + ids.length, 0);
+    const rows = exceptions.reduce((sum, { ids }) => sum + ids.length, 0);
     const fields = { ...counts, notPublished: rows, reason: first.reason };
     // A probe says again what was said when its row was deferred.
-    if (outcome.exceptions.every(({ write }) => write === 'put back')) logger.debug(fields, 'A probe failed');
+    if (exceptions.every(({ write }) => write === 'put back')) logger.debug(fields, 'A probe failed');
     else logger.warn(fields, 'Not all events of this pass could be published');
   }
 
@@ -132,13 +148,22 @@ export function createRelayActivities(deps: RelayDeps) {
     await bumpFence(db);
   }
 
+  async function revive({ ids, handler }: ReemitRequest): Promise<ReemitResult> {
+    const { revived, refused, deliveries } = await reemit(db.pool, ids, { schema: db.schema, handler });
+    starter.add(deliveries);
+    return { revived, refused };
+  }
+
   /** Goes on counting where an attempt that was lost had got to, as far as its heartbeats told. */
   async function reviveAll(filter: DeadLetterFilter): Promise<ReemitAllResult> {
     const { heartbeatDetails } = Context.current().info;
     const before = typeof heartbeatDetails === 'number' ? heartbeatDetails : 0;
     const { revived } = await reemitAll(db.pool, filter, {
       schema: db.schema,
-      onChunk: (count) => Context.current().heartbeat(before + count),
+      onChunk: (count, deliveries) => {
+        Context.current().heartbeat(before + count);
+        starter.add(deliveries);
+      },
     });
     return { revived: before + revived };
   }
@@ -148,9 +173,7 @@ export function createRelayActivities(deps: RelayDeps) {
     fence: heartbeating(fence),
     publish: heartbeating(publish),
     mark: heartbeating(mark),
-    reemit: heartbeating(({ ids }: ReemitRequest): Promise<ReemitResult> =>
-      reemit(db.pool, ids, { schema: db.schema }),
-    ),
+    reemit: heartbeating(revive),
     // Its own heartbeats carry the count; one statement of it is far shorter than their time-out.
     reemitAll: mappingErrors(reviveAll),
   };
@@ -176,29 +199,6 @@ export function createRelayActivities(deps: RelayDeps) {
 }
 
 export type RelayActivities = ReturnType<typeof createRelayActivities>['activities'];
-
-function mappingErrors<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
-  return async (...args: Args): Promise<Result> => {
-    try {
-      return await run(...args);
-    } catch (error) {
-      throw asFailure(error);
-    }
-  };
-}
-
-/** Heartbeats while `run` is at work, so that a worker that is gone is noticed within the heartbeat time-out. */
-function heartbeating<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
-  return mappingErrors(async (...args: Args): Promise<Result> => {
-    const context = Context.current();
-    const timer = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
-    try {
-      return await run(...args);
-    } finally {
-      clearInterval(timer);
-    }
-  });
-}
 
 /** Cut short when the activity is cancelled: what is not settled then is settled by `publish`, or by the release. */
 async function settledOr(batch: Batch, ms: number): Promise<void> {

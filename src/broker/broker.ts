@@ -2,8 +2,10 @@ import type { ClaimedEvent } from '../event';
 
 /** What became of one publish. */
 export type Outcome =
-  /** Acknowledged; `duplicate` when the broker had the event id already, which is as good. */
-  | { readonly kind: 'published'; readonly duplicate: boolean }
+  /** Acknowledged; `duplicate` when the broker had the event id already, which is as good. `unhandled`: nobody takes it. */
+  | { readonly kind: 'published'; readonly duplicate: boolean; readonly unhandled?: boolean }
+  /** Backend `db`: a handler has not succeeded, and `deliveries` says what becomes of it. */
+  | { readonly kind: 'handed over' }
   /** The event or its stream could not be served now; others can. */
   | { readonly kind: 'later'; readonly reason: string }
   /** No answer in time, from a broker that is there: stored or not, nobody knows. Same id again. */
@@ -27,6 +29,10 @@ export interface Broker {
    * after the call; so all is settled within five of them and 8 s for pings (33 s by default). Never rejects. May be called again before it resolves: order is kept across calls.
    */
   publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void>;
+  /** How many more events it takes now. Default: any number. */
+  room?(): number;
+  /** Resolves when there is room again, when `signal` aborts, or after `ms`. */
+  whenRoomy?(ms: number, signal: AbortSignal): Promise<void>;
   /** Calls `listener` whenever the broker answers again after it was away. */
   onBack(listener: () => void): void;
   close(): Promise<void>;

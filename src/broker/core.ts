@@ -12,7 +12,8 @@ import { subjectOf } from './subject';
  * at the moment misses the event, and a publish that is repeated arrives twice.
  */
 export class CoreBroker implements Broker {
-  private readonly link: NatsLink;
+  /** Shared with whoever receives: one connection for each worker. */
+  readonly link: NatsLink;
   /** Of each call under way, the subjects that the server did not permit. */
   private readonly calls = new Set<Map<string, string>>();
 

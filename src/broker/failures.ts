@@ -6,7 +6,7 @@ const MESSAGE_TOO_LARGE = 10054;
 /** A reason is stored with the row and compared with others: bounded, without control characters. */
 const MAX_REASON = 300;
 
-type Failure = Exclude<Outcome, { kind: 'published' }>;
+type Failure = Exclude<Outcome, { kind: 'published' | 'handed over' }>;
 
 /**
  * Sorts what a publish threw. Told by names and codes, never by the wording of a message: the client wraps some causes

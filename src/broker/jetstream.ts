@@ -21,7 +21,8 @@ const STALLED: Outcome = { kind: 'away', reason: 'the broker did not answer in t
 
 /** Publishes to a JetStream stream under `Nats-Msg-Id` = event id, so that the broker drops what it already has. */
 export class JetStreamBroker implements Broker {
-  private readonly link: NatsLink;
+  /** Shared with whoever receives: one connection for each worker. */
+  readonly link: NatsLink;
   private js: JetStreamClient | undefined;
   private topology: Topology = { atomic: false, maxMessageSize: -1 };
   /** Ends when everything before has reached the broker in order; single publishes need not wait for one another. */

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../event';
 
-/** Every field of an event; the type keeps the list complete. */
-const FIELDS: Record<keyof NewEvent, 'needed' | 'optional' | 'time'> = {
+/** Every field of an event that a line can hold; the type keeps the list complete. */
+const FIELDS: Record<Exclude<keyof NewEvent, 'definition'>, 'needed' | 'optional' | 'time'> = {
   type: 'needed',
   aggregateType: 'needed',
   aggregateId: 'needed',
@@ -32,7 +32,7 @@ export function eventOfLine(text: string): NewEvent {
   }
   const event: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(value)) {
-    const kind = Object.hasOwn(FIELDS, name) ? FIELDS[name as keyof NewEvent] : undefined;
+    const kind = Object.hasOwn(FIELDS, name) ? FIELDS[name as keyof typeof FIELDS] : undefined;
     if (!kind) {
       throw new Error(
         `it has a field ${JSON.stringify(name.slice(0, 60))}; the fields are ${Object.keys(FIELDS).join(', ')}`,

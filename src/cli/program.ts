@@ -6,10 +6,15 @@ import { addDead } from '../commands/dead';
 import { addDev } from '../commands/dev';
 import { addDrain } from '../commands/drain';
 import { addEnqueue } from '../commands/enqueue';
+import { addForget } from '../commands/forget';
+import { addHandlers } from '../commands/handlers';
 import { addMigrate } from '../commands/migrate';
 import { addPause } from '../commands/pause';
 import { addReemit } from '../commands/reemit';
 import { addResume } from '../commands/resume';
+import { addRetry } from '../commands/retry';
+import { addShow } from '../commands/show';
+import { addSkip } from '../commands/skip';
 import { addStatus } from '../commands/status';
 import { addWorker } from '../commands/worker';
 import { CommandFailure, EXIT, sentenceOf, stackOf } from './failure';
@@ -19,7 +24,7 @@ const EXAMPLES = `
 Examples:
   outbox dev                              servers and a worker on this machine
   outbox status --watch                   state of the relay, and what waits
-  outbox dead list --type OrderPlaced     what the relay gave up, and why
+  outbox dead list --type OrderPlaced     what was given up, and why
   outbox reemit --all --type OrderPlaced  hand it back with a fresh budget
   outbox enqueue events.ndjson            write events from a file`;
 
@@ -55,7 +60,8 @@ export function createProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(text) })
     .exitOverride();
   for (const add of [
-    addDev, addMigrate, addWorker, addEnqueue, addStatus, addDead, addReemit, addPause, addResume, addDrain, addConfig,
+    addDev, addMigrate, addWorker, addEnqueue, addStatus, addShow, addDead, addReemit, addRetry, addSkip, addHandlers,
+    addForget, addPause, addResume, addDrain, addConfig,
   ]) add(program); // prettier-ignore
   return program;
 }

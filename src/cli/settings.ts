@@ -52,6 +52,16 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   OUTBOX_STICKY_TIMEOUT_MS: (config) => config.worker.stickyTimeoutMs,
   OUTBOX_SHUTDOWN_GRACE_MS: (config) => config.worker.shutdownGraceMs,
   OUTBOX_ROLL_OVER_EVENTS: (config) => config.relay.rollOverEvents,
+  OUTBOX_CONCURRENCY: (config) => config.handling.concurrency,
+  OUTBOX_LEDGER_LEASE_MS: (config) => config.handling.leaseMs,
+  OUTBOX_LEDGER_RENEW_MS: (config) => config.handling.renewMs,
+  OUTBOX_LEDGER_MAX_LEASE_MS: (config) => config.handling.maxLeaseMs,
+  OUTBOX_LEDGER_RETENTION_MS: (config) => config.handling.retentionMs,
+  OUTBOX_SWEEP_MS: (config) => config.handling.sweepMs,
+  OUTBOX_SWEEP_AFTER_MS: (config) => config.handling.sweepAfterMs,
+  OUTBOX_MISSING_HANDLER_MS: (config) => config.handling.missingHandlerMs,
+  OUTBOX_NEWER_VERSION_MS: (config) => config.handling.newerVersionMs,
+  OUTBOX_RUN_STARTS_PER_SECOND: (config) => config.handling.runStartsPerSecond,
   OUTBOX_LOG_LEVEL: (config) => config.logLevel,
 };
 

@@ -47,13 +47,14 @@ function relayLines(relay: Status['relay']): string[] {
 
 function databaseLines(database: Status['database']): string[] {
   if (!database.available) return unavailable('Outbox', database.reason);
-  const dead = number(database.deadLettered);
+  const red = (count: number) => (count > 0 ? colors.red(number(count)) : number(count));
   return [
     `${colors.bold('Outbox')}  schema ${database.schema}`,
     line('pending', number(database.pending)),
     line('deferred', number(database.deferred)),
     line('processing', number(database.processing)),
-    line('dead letters', database.deadLettered > 0 ? colors.red(dead) : dead),
+    line('dead letters', red(database.deadLettered)),
+    line('handlers', `${number(database.waitingDeliveries)} waiting, ${red(database.deadDeliveries)} dead`),
     line('due now', number(database.due)),
     line('oldest due', database.oldestDueMs === null ? 'none' : `${duration(database.oldestDueMs)} ago`),
   ];

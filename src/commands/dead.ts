@@ -4,10 +4,11 @@ import { positive, time, uuid } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { counted, note, plain, print, printJson, table } from '../cli/output';
 import { loadConfig } from '../config';
-import { listDead, type DeadLetter } from '../outbox/deadLetters';
+import { listDead, type DeadLetter } from '../deadLetters/list';
 
 interface ListOptions {
   type?: string;
+  handler?: string;
   company?: string;
   since?: string;
   limit: number;
@@ -15,14 +16,18 @@ interface ListOptions {
 }
 
 export function addDead(program: Command): void {
-  const dead = program.command('dead').summary('list dead letters').description('Events that the relay gave up.');
+  const dead = program
+    .command('dead')
+    .summary('list dead letters')
+    .description('What the relay gave up, and what handlers gave up.');
   dead
     .command('list')
     .summary('list dead letters, oldest first')
     .description(
-      'Lists the events that the relay gave up, oldest first, each with its reason. Bodies are not shown: they stay in the database.',
+      'Lists the events that the relay gave up, and those of which a handler has no attempts left, oldest first, each with its reason. An event that two handlers gave up is listed twice. Bodies are not shown: they stay in the database.',
     )
     .option('--type <event type>', 'only events of this type')
+    .option('--handler <name>', 'only what this handler gave up')
     .option('--company <uuid>', 'only events of this tenant', uuid)
     .option('--since <time>', 'only what died at this time or later (ISO 8601, UTC unless it names a zone)', time)
     .option('--limit <rows>', 'at most so many', positive, 100)
@@ -33,6 +38,7 @@ export function addDead(program: Command): void {
 Examples:
   outbox dead list
   outbox dead list --type OrderPlaced --since 2026-07-01
+  outbox dead list --handler send-mail
   outbox dead list --json | jq -r '.[].eventId' | xargs outbox reemit`,
     )
     .action(runDeadList);
@@ -44,6 +50,7 @@ async function runDeadList(options: ListOptions): Promise<void> {
     listDead(db.pool, {
       schema: config.schema,
       ...(options.type !== undefined && { eventType: options.type }),
+      ...(options.handler !== undefined && { handler: options.handler }),
       ...(options.company !== undefined && { companyId: options.company }),
       ...(options.since !== undefined && { since: options.since }),
       // One more tells whether there are more.
@@ -56,7 +63,7 @@ async function runDeadList(options: ListOptions): Promise<void> {
   else print(asTable(shown));
   if (found.length > shown.length) {
     note(
-      `These are the oldest ${shown.length}; there are more: raise --limit, or narrow it by --type, --company, --since.`,
+      `These are the oldest ${shown.length}; there are more: raise --limit, or narrow it by --type, --handler, --company, --since.`,
     );
   } else if (!options.json && shown.length > 0) {
     note(colors.dim(`${counted(shown.length, 'dead letter')}. Hand back with: outbox reemit <id…>`));
@@ -65,12 +72,13 @@ async function runDeadList(options: ListOptions): Promise<void> {
 
 function asTable(letters: readonly DeadLetter[]): string {
   return table(
-    ['FAILED AT', 'EVENT ID', 'TYPE', 'AGGREGATE', 'REASON'],
+    ['FAILED AT', 'EVENT ID', 'TYPE', 'AGGREGATE', 'HANDLER', 'REASON'],
     letters.map((letter) => [
       letter.failedAt.toISOString().replace(/\.\d+Z$/, 'Z'),
       letter.eventId,
       plain(letter.eventType),
       plain(`${letter.aggregateType}/${letter.aggregateId}`),
+      letter.handler === null ? '(relay)' : plain(letter.handler),
       plain(letter.reason),
     ]),
   );

@@ -5,7 +5,8 @@ import { CommandFailure, wrongUse } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
 import { connectRelay, RelayAbsentError, type RelayLink } from '../cli/relay';
 import { loadConfig, type Config } from '../config';
-import { reemit, reemitAll } from '../outbox/deadLetters';
+import { reemit } from '../deadLetters/reemit';
+import { reemitAll } from '../deadLetters/reemitAll';
 import {
   reemitAllUpdate,
   reemitUpdate,
@@ -25,6 +26,7 @@ const CHUNK = 1_000;
 interface ReemitOptions {
   all?: boolean;
   type?: string;
+  handler?: string;
   company?: string;
   since?: string;
   json?: boolean;
@@ -35,11 +37,12 @@ export function addReemit(program: Command): void {
     .command('reemit')
     .summary('hand dead letters back with a fresh budget')
     .description(
-      'Hands dead letters back: they are pending again, with no attempts spent. Goes through the relay; when Temporal or the relay is away, directly through the database, and says so. Asking twice is harmless: what is not a dead letter is not changed.',
+      'Hands dead letters back with no attempts spent: what the relay gave up is pending again, what handlers gave up is handled again by them, and by them only. Goes through the relay; when Temporal or the relay is away, directly through the database, and says so. Asking twice is harmless: what is not a dead letter is not changed.',
     )
     .argument('[ids...]', 'event ids, as `outbox dead list` shows them')
     .option('--all', 'every dead letter, or every one that the filters let through')
     .option('--type <event type>', 'with --all: only events of this type')
+    .option('--handler <name>', 'only what this handler gave up')
     .option('--company <uuid>', 'with --all: only events of this tenant', uuid)
     .option(
       '--since <time>',
@@ -63,30 +66,41 @@ Examples:
 async function runReemit(ids: string[], options: ReemitOptions): Promise<void> {
   const filter: DeadLetterFilter = {
     ...(options.type !== undefined && { eventType: options.type }),
+    ...(options.handler !== undefined && { handler: options.handler }),
     ...(options.company !== undefined && { companyId: options.company }),
     ...(options.since !== undefined && { since: options.since }),
   };
   if (options.all && ids.length > 0) throw wrongUse('Give either event ids or --all, not both.');
   if (!options.all && ids.length === 0) throw wrongUse('Say which: give event ids, or --all.');
-  if (!options.all && Object.keys(filter).length > 0) throw wrongUse('--type, --company and --since go with --all.');
+  const { handler, ...others } = filter;
+  if (!options.all && Object.keys(others).length > 0) throw wrongUse('--type, --company and --since go with --all.');
 
   const config = loadConfig();
   if (options.all) await reviveAll(config, filter, options);
-  else await revive(config, ids, options);
+  else await revive(config, ids, handler, options);
 }
 
-async function revive(config: Config, ids: readonly string[], options: ReemitOptions): Promise<void> {
+async function revive(
+  config: Config,
+  ids: readonly string[],
+  handler: string | undefined,
+  options: ReemitOptions,
+): Promise<void> {
   const { result, via } = await throughRelayOrDatabase<ReemitResult>(
     config,
     async (relay) => {
       const parts: ReemitResult[] = [];
       for (let at = 0; at < ids.length; at += CHUNK) {
-        const request = { ids: ids.slice(at, at + CHUNK) };
+        const request = { ids: ids.slice(at, at + CHUNK), ...(handler !== undefined && { handler }) };
         parts.push(await relay.ask(TIMEOUT_MS, (handle) => handle.executeUpdate(reemitUpdate, { args: [request] })));
       }
       return { revived: parts.flatMap((part) => part.revived), refused: parts.flatMap((part) => part.refused) };
     },
-    () => withDatabase(config, (db) => reemit(db.pool, ids, { schema: config.schema })),
+    async () => {
+      const { schema } = config;
+      const { revived, refused } = await withDatabase(config, (db) => reemit(db.pool, ids, { schema, handler }));
+      return { revived, refused };
+    },
   );
   if (options.json) printJson({ ...result, via });
   else print(`Revived ${counted(result.revived.length, 'event')}.`);
@@ -106,8 +120,8 @@ async function reviveAll(config: Config, filter: DeadLetterFilter, options: Reem
     () => withDatabase(config, (db) => reemitAll(db.pool, filter, { schema: config.schema })),
   );
   if (options.json) printJson({ ...result, via });
-  else if (result.revived === 0) print('Revived 0 events: no dead letter matches.');
-  else print(`Revived ${counted(result.revived, 'event')}.`);
+  else if (result.revived === 0) print('Revived 0 dead letters: none matches.');
+  else print(`Revived ${counted(result.revived, 'dead letter')}.`);
 }
 
 /**

@@ -5,7 +5,12 @@ export interface Backlog {
   readonly pending: number;
   readonly deferred: number;
   readonly processing: number;
+  /** Rows: what the relay gave up, and in the `db` backend also what handlers gave up. */
   readonly deadLettered: number;
+  /** Handlers of events that failed, or must wait, and will be tried again. */
+  readonly waitingDeliveries: number;
+  /** Handlers of events whose attempts ran out. */
+  readonly deadDeliveries: number;
   /** Of `pending` and `deferred`: those that a claim would take now. */
   readonly due: number;
   /** Age of the oldest due event in milliseconds, by the database's clock; null when none is due. */
@@ -19,7 +24,9 @@ export interface Backlog {
 const BACKLOG = `
   SELECT waiting.pending, waiting.deferred, waiting.due, waiting."oldestDueMs",
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'processing') AS processing,
-         (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'dead_lettered') AS "deadLettered"
+         (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'dead_lettered') AS "deadLettered",
+         (SELECT count(*)::float8 FROM :schema.deliveries WHERE state = 'waiting') AS "waitingDeliveries",
+         (SELECT count(*)::float8 FROM :schema.deliveries WHERE state = 'dead') AS "deadDeliveries"
     FROM (
       SELECT count(*) FILTER (WHERE status = 'pending')::float8 AS pending,
              count(*) FILTER (WHERE status = 'deferred')::float8 AS deferred,

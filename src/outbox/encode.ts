@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import { EnqueueError, type EnqueueErrorKind } from '../errors';
 import { NAME, RESERVED_HEADER, UUID, type NewEvent } from '../event';
+import { isEventDefinition } from '../handlers/defineEvent';
+import { checkPayload } from './checkPayload';
 import { measureJson } from './measureJson';
 
 /** Body and headers share the broker's limit; 16 KiB are kept for the headers, of which the fixed ones need up to 1 KiB. */
@@ -15,12 +17,19 @@ const MAX_TEXT = 1_024;
  */
 const MAX_DEPTH = 1_000;
 
+/** `flaw`: there only when the event's own validator is asynchronous; what its payload is refused for, if anything. */
+export interface EncodedEvent {
+  readonly id: string;
+  readonly record: string;
+  readonly flaw?: Promise<string | undefined>;
+}
+
 /**
  * One event as the JSON record that the insert statement reads.
  *
  * @throws EnqueueError for what PostgreSQL could not store, or NATS never deliver, or JSON would change in silence
  */
-export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: number): { id: string; record: string } {
+export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: number): EncodedEvent {
   const refuse = (kind: EnqueueErrorKind, message: string, cause?: unknown): never => {
     throw new EnqueueError(kind, index, message, cause === undefined ? undefined : { cause });
   };
@@ -34,7 +43,7 @@ export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: num
   }
 }
 
-function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): { id: string; record: string } {
+function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): EncodedEvent {
   const name = (field: string, value: unknown) => {
     if (typeof value !== 'string' || !NAME.test(value)) {
       refuse(
@@ -94,7 +103,25 @@ function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): { id:
     w: time('occurredAt', event.occurredAt),
     d: time('availableAt', event.availableAt),
   });
-  return { id, record: `${record.slice(0, -1)},"p":${encodePayload(event.payload, maxPayloadBytes, refuse)}}` };
+  const payload = encodePayload(event.payload, maxPayloadBytes, refuse);
+  const encoded = { id, record: `${record.slice(0, -1)},"p":${payload}}` };
+  const { definition } = event;
+  if (definition === undefined) return encoded;
+  if (!isEventDefinition(definition)) {
+    refuse(
+      'invalid-event',
+      'its definition did not come from defineEvent of this package (is temporal-outbox installed twice?)',
+    );
+  }
+  if (definition.type !== event.type || definition.version !== (event.version ?? 1)) {
+    refuse(
+      'invalid-event',
+      `its type and version are not those of its definition, ${definition.type} version ${definition.version}`,
+    );
+  }
+  const flaw = checkPayload(definition, payload);
+  if (typeof flaw === 'string') refuse('invalid-payload', flaw);
+  return flaw instanceof Promise ? { ...encoded, flaw } : encoded;
 }
 
 type Refuse = (kind: EnqueueErrorKind, message: string, cause?: unknown) => never;

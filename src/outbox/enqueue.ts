@@ -55,12 +55,16 @@ export async function enqueueEvents(
   const wake = options.wake ?? process.env.OUTBOX_NOTIFY !== 'off';
 
   const ids = new Set<string>();
+  const flaws: Promise<EnqueueError | undefined>[] = [];
   const encoded = events.map((event, index) => {
-    const { id, record } = encodeEvent(event, index, maxBytes);
+    const { id, record, flaw } = encodeEvent(event, index, maxBytes);
+    if (flaw) flaws.push(flaw.then((text) => (text ? new EnqueueError('invalid-payload', index, text) : undefined)));
     if (ids.has(id)) throw new EnqueueError('duplicate-event-id', index, `the event id ${id} is given twice`);
     ids.add(id);
     return record;
   });
+  // None of them rejects: one that did while a later event was refused would end the process.
+  if (flaws.length > 0) for (const refusal of await Promise.all(flaws)) if (refusal) throw refusal;
   try {
     await tx.query(sql, [`[${encoded.join(',')}]`, wake ? wakeChannel(schema) : null]);
   } catch (error) {

@@ -97,3 +97,27 @@ const FREE_DEFERRED = `
 export async function freeDeferred(db: Database, reasons: readonly string[], limit: number): Promise<number> {
   return (await db.query(FREE_DEFERRED, [reasons, limit])).rowCount ?? 0;
 }
+
+const RETRY = `
+  UPDATE :schema.event_queue q
+     SET status = 'retrying', claimed_at = NULL, claim_token = NULL,
+         attempts = greatest(q.attempts, coalesce(d.attempts, 0)),
+         retry_at = coalesce(d.next_at, clock_timestamp()), failure_reason = d.reason
+    FROM :schema.event_queue same
+    LEFT JOIN LATERAL (
+      SELECT max(attempts) AS attempts, min(next_at) AS next_at, min(failure_reason) AS reason
+        FROM :schema.deliveries WHERE event_id = same.event_id
+    ) AS d ON true
+   WHERE same.id = q.id AND q.status = 'processing' AND q.claim_token = $1::bigint AND q.id = ANY ($2::bigint[])
+  RETURNING q.event_id AS "eventId"`;
+
+/**
+ * Delivery runs see these through (backend `db`). Not the end: `settleRow` must follow, for those whose deliveries are
+ * over already.
+ *
+ * @returns their event ids
+ */
+export async function retry(db: Database, token: string, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ eventId: string }>(RETRY, [token, ids]);
+  return rows.map(({ eventId }) => eventId);
+}

@@ -17,6 +17,7 @@ export class Batch {
   away = false;
   private readonly published: string[] = [];
   private duplicates = 0;
+  private unhandled = 0;
   private readonly recovered = new Set<string>();
   /** Only of these an outcome is kept: bodies become garbage as soon as the broker has them. */
   private readonly failures: { id: string; probe: boolean; outcome: Failure }[] = [];
@@ -32,15 +33,16 @@ export class Batch {
     this.rows += events.length;
     this.bytes += bytes;
     const published = this.broker.publish(events, (event, outcome) => {
-      if (outcome.kind === 'published') this.acknowledge(event, outcome.duplicate);
+      if (outcome.kind === 'published') this.acknowledge(event, outcome);
       else this.fail(event.id, probe, outcome);
     });
     this.publishing = Promise.all([this.publishing, published]).then(() => undefined);
   }
 
-  private acknowledge(event: ClaimedEvent, duplicate: boolean): void {
+  private acknowledge(event: ClaimedEvent, { duplicate, unhandled }: Published): void {
     this.published.push(event.id);
     if (duplicate) this.duplicates++;
+    if (unhandled) this.unhandled++;
     if (event.deferrals > 0 && event.failureReason !== null) this.recovered.add(event.failureReason);
   }
 
@@ -65,8 +67,10 @@ export class Batch {
     let away: string | null = null;
     for (const { id, probe, outcome } of this.failures) {
       const write = decide(outcome, probe);
-      if (write === 'return') away ??= outcome.reason;
-      const reason = exceptions.size < MAX_REASONS ? outcome.reason : 'one of too many different reasons in one pass';
+      // Each handler's own reason stands in `deliveries`.
+      const given = outcome.kind === 'handed over' ? 'handed over to delivery runs' : outcome.reason;
+      if (write === 'return') away ??= given;
+      const reason = exceptions.size < MAX_REASONS ? given : 'one of too many different reasons in one pass';
       const key = `${write} ${reason}`;
       const exception = exceptions.get(key) ?? { write, reason, ids: [] };
       exception.ids.push(id);
@@ -75,6 +79,7 @@ export class Batch {
     return {
       published: this.published.length,
       duplicates: this.duplicates,
+      ...(this.unhandled > 0 && { unhandled: this.unhandled }),
       exceptions: [...exceptions.values()],
       recovered: [...this.recovered].slice(0, MAX_REASONS),
       away,
@@ -82,7 +87,8 @@ export class Batch {
   }
 }
 
-type Failure = Exclude<Outcome, { kind: 'published' }>;
+type Published = Extract<Outcome, { kind: 'published' }>;
+type Failure = Exclude<Outcome, Published>;
 
 /**
  * A broker that is away is not the rows' fault: they go back unchanged. One that is there and leaves a row without an
@@ -90,6 +96,7 @@ type Failure = Exclude<Outcome, { kind: 'published' }>;
  * stop all others for as long as the schedule waits.
  */
 function decide(outcome: Failure, probe: boolean): Exception['write'] {
+  if (outcome.kind === 'handed over') return 'retry';
   if (outcome.kind === 'refused') return 'bury';
   if (probe) return 'put back';
   return outcome.kind === 'away' ? 'return' : 'defer';

@@ -48,7 +48,13 @@ export async function collect(deps: CollectDeps, batch: Batch, signal: AbortSign
     if (signal.aborted) return 'interrupted';
     if (!broker.up || batch.away) return 'broker away';
     const seen = wake.count;
-    const portion = Math.min(PORTION, relay.batchSize - batch.rows);
+    const room = broker.room?.() ?? PORTION;
+    if (room === 0) {
+      await broker.whenRoomy?.(left(), signal);
+      if (left() <= 0) return batch.rows > 0 ? 'slice over' : 'nothing due';
+      continue;
+    }
+    const portion = Math.min(PORTION, relay.batchSize - batch.rows, room);
     const claimed = await claimDue(db, batch.token, {
       rows: portion,
       bytes: relay.batchBytes - batch.bytes,

@@ -15,6 +15,9 @@ export interface RelayTimings {
   readonly backoffFirstMs: number;
   readonly backoffMaxMs: number;
   readonly rollOverEvents: number;
+  /** Backend `db`: how long a handler may take, and how many batches may wait for slow ones. Absent: publishing. */
+  readonly handlingMs?: number;
+  readonly openBatches?: number;
 }
 
 /**
@@ -48,7 +51,7 @@ export type ClaimResult = { readonly timings: RelayTimings } & (
 
 /** Rows of a batch that are not simply done. */
 export interface Exception {
-  readonly write: 'defer' | 'bury' | 'return' | 'put back';
+  readonly write: 'defer' | 'bury' | 'return' | 'put back' | 'retry';
   readonly reason: string;
   readonly ids: readonly string[];
 }
@@ -56,6 +59,8 @@ export interface Exception {
 export interface BatchOutcome {
   readonly published: number;
   readonly duplicates: number;
+  /** Of `published`: those that no handler takes (backend `db`). */
+  readonly unhandled?: number;
   readonly exceptions: readonly Exception[];
   /** Reasons of earlier deferrals that no longer hold, since a row with that reason has just gone out. */
   readonly recovered: readonly string[];
@@ -69,6 +74,8 @@ export interface Settled {
   readonly deferred: number;
   readonly dead: number;
   readonly returned: number;
+  /** Left to delivery runs (backend `db`). */
+  readonly retrying?: number;
   /** Taken over meanwhile by another claim, which settles them. */
   readonly lost: number;
 }

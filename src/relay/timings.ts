@@ -1,8 +1,13 @@
 import type { Config } from '../config';
 import type { RelayTimings } from './outcome';
 
-export function timingsOf({ relay, nats }: Config): RelayTimings {
+/** Batches of backend `db` that may wait for slow handlers while the next are collected. */
+const OPEN_BATCHES = 32;
+
+/** @param handlingMs the longest time-out of this worker's handlers */
+export function timingsOf({ relay, nats, backend }: Config, handlingMs = 0): RelayTimings {
   return {
+    ...(backend === 'db' && { handlingMs, openBatches: OPEN_BATCHES }),
     longPollMs: relay.longPollMs,
     sliceMs: relay.sliceMs,
     settleMs: relay.settleMs,

@@ -1,5 +1,6 @@
 import type { Config } from '../config';
-import { bury, defer, free, freeDeferred, markDone, markSomeDone, putBackProbe } from '../outbox/settle';
+import { settleRow } from '../deliveries/settleRow';
+import { bury, defer, free, freeDeferred, markDone, markSomeDone, putBackProbe, retry } from '../outbox/settle';
 import { wakeChannel } from '../postgres/channel';
 import type { Database } from '../postgres/database';
 import type { Batch } from './batch';
@@ -15,13 +16,14 @@ export async function writeOutcome(
   outcome: BatchOutcome,
   relay: Config['relay'],
 ): Promise<Settled> {
-  const written = { done: 0, deferred: 0, dead: 0, returned: 0 };
+  const written = { done: 0, deferred: 0, dead: 0, returned: 0, retrying: 0 };
   let putBack = 0;
   const backoff = { firstMs: relay.backoffFirstMs, maxMs: relay.backoffMaxMs };
   for (const { write, reason, ids } of outcome.exceptions) {
     if (write === 'defer') written.deferred += await defer(db, token, ids, reason, backoff);
     else if (write === 'bury') written.dead += await bury(db, token, ids, reason);
     else if (write === 'put back') putBack += await putBackProbe(db, token, ids);
+    else if (write === 'retry') written.retrying += await leaveToRuns(db, token, ids);
     else written.returned += await free(db, token, ids);
   }
   const except = outcome.exceptions.flatMap((exception) => exception.ids);
@@ -34,6 +36,12 @@ export async function writeOutcome(
   return { ...written, lost: Math.max(0, outcome.published + except.length - sum(written)) };
 }
 
+async function leaveToRuns(db: Database, token: string, ids: readonly string[]): Promise<number> {
+  const eventIds = await retry(db, token, ids);
+  await settleRow(db, eventIds);
+  return eventIds.length;
+}
+
 /**
  * For a claim that ends early: what is acknowledged is done, all else is pending again, at once. A row whose publish
  * is still open is published again under the same id.
@@ -41,9 +49,15 @@ export async function writeOutcome(
 export async function releaseBatch(db: Database, batch: Batch): Promise<Settled> {
   const acknowledged = batch.acknowledged();
   const done = await markSomeDone(db, batch.token, acknowledged);
+  const handedOver = batch.outcome().exceptions.filter(({ write }) => write === 'retry');
+  const retrying = await leaveToRuns(
+    db,
+    batch.token,
+    handedOver.flatMap(({ ids }) => ids),
+  );
   const returned = await free(db, batch.token);
   if (returned > 0) await notify(db);
-  return { done, deferred: 0, dead: 0, returned, lost: Math.max(0, batch.rows - done - returned) };
+  return { done, deferred: 0, dead: 0, returned, retrying, lost: Math.max(0, batch.rows - done - returned - retrying) };
 }
 
 async function notify(db: Database): Promise<void> {
@@ -51,5 +65,5 @@ async function notify(db: Database): Promise<void> {
 }
 
 function sum(counts: Omit<Settled, 'lost'>): number {
-  return counts.done + counts.deferred + counts.dead + counts.returned;
+  return counts.done + counts.deferred + counts.dead + counts.returned + (counts.retrying ?? 0);
 }

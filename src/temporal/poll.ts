@@ -1,18 +1,19 @@
 import type { Client } from '@temporalio/client';
-import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { createDeliveryActivities } from '../activities/delivery';
 import { createRelayActivities } from '../activities/relay';
 import type { Broker } from '../broker';
 import type { Config } from '../config';
+import type { Handling } from '../handlers/handling';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
 import { within } from '../within';
 import type { TemporalConnection } from './connection';
 import { startRelay } from './relayStart';
+import { ensureSearchAttributes } from './searchAttributes';
+import { createWorkers } from './workers';
 
 /** Within the grace's rest: settling a batch takes milliseconds, unless PostgreSQL does not answer. */
 const RELEASE_TIMEOUT_MS = 2_000;
@@ -24,6 +25,7 @@ export interface Polling {
   readonly wake: WakeListener;
   readonly temporal: TemporalConnection;
   readonly client: Client;
+  readonly handling: Handling;
   readonly logger: Logger;
   readonly stopping: AbortSignal;
   /** Called when both queues are polled, and never before. */
@@ -33,43 +35,24 @@ export interface Polling {
 
 /** Polls until told to stop. */
 export async function poll(deps: Polling): Promise<void> {
-  const { config, db, broker, wake, temporal, client, logger, stopping } = deps;
+  const { config, db, broker, wake, temporal, client, handling, logger, stopping } = deps;
   const { connection, namespace } = temporal;
   const ownQueue = `${config.taskQueue}/${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const relay = createRelayActivities({ db, broker, wake, config, logger, ownQueue, stopping });
-  await startRelay(client, config, db);
+  const handlingMs = handling.registry.longestTimeoutMs;
+  const relay = createRelayActivities({ db, broker, wake, config, logger, ownQueue, stopping, handlingMs, runs: handling.runs });
+  await startRelay(client, config, db, handlingMs);
+  handling.runs.use(client, await ensureSearchAttributes(connection, namespace, logger));
 
-  const grace = {
-    shutdownGraceTime: config.worker.shutdownGraceMs,
-    shutdownForceTime: config.worker.shutdownGraceMs + 4_000,
-  };
-  const shared = await Worker.create({
-    connection,
-    namespace,
-    taskQueue: config.taskQueue,
-    activities: relay.activities,
-    ...workflowSource(deps.workflowBundle),
-    ...grace,
-    stickyQueueScheduleToStartTimeout: config.worker.stickyTimeoutMs,
-    // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
-    maxCachedWorkflows: 50,
-    tuner: slots(10, 20),
-    ...pollers(2),
-  });
-  const own = await Worker.create({
-    connection,
-    namespace,
-    taskQueue: ownQueue,
-    activities: { publish: relay.activities.publish },
-    ...grace,
-    tuner: slots(1, 10),
-    ...pollers(1),
+  const workers = await createWorkers({
+    ...{ config, connection, namespace, ownQueue, bundle: deps.workflowBundle },
+    relay: relay.activities,
+    delivery: handling.registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 
   const stop = () => {
-    for (const worker of [shared, own]) if (worker.getState() === 'RUNNING') worker.shutdown();
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  const runs = [shared.run(), own.run()];
+  const runs = workers.map((worker) => worker.run());
   const running = Promise.all(runs);
   stopping.addEventListener('abort', stop, { once: true });
   if (stopping.aborted) stop();
@@ -86,40 +69,6 @@ export async function poll(deps: Polling): Promise<void> {
     await Promise.allSettled(runs);
     await within(RELEASE_TIMEOUT_MS, relay.releaseAll());
   }
-}
-
-/** The bundle that the build made; without it (tests, development) the workflows are bundled now. */
-function workflowSource(
-  given: Polling['workflowBundle'],
-): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'dataConverter'> {
-  if (given) return { workflowBundle: given };
-  const bundle = join(__dirname, '..', 'workflow-bundle.js');
-  return existsSync(bundle)
-    ? { workflowBundle: { codePath: bundle } }
-    : {
-        workflowsPath: require.resolve('../workflows'),
-        dataConverter: { payloadConverterPath: require.resolve('../workflows/payloadConverter') },
-      };
-}
-
-/**
- * Few: each poll of a worker that is frozen or cut off, but whose connection stands, swallows one task until that task's
- * time-out, one after the other. With the default of ten of each kind, such a worker held the relay up for a minute.
- */
-function pollers(activities: number): Pick<WorkerOptions, 'workflowTaskPollerBehavior' | 'activityTaskPollerBehavior'> {
-  const fixed = (maximum: number) => ({ type: 'simple-maximum' as const, maximum });
-  // Two is the least: one for the sticky queue.
-  return { workflowTaskPollerBehavior: fixed(2), activityTaskPollerBehavior: fixed(activities) };
-}
-
-function slots(workflows: number, activities: number): NonNullable<WorkerOptions['tuner']> {
-  const fixed = (numSlots: number) => ({ type: 'fixed-size' as const, numSlots });
-  return {
-    workflowTaskSlotSupplier: fixed(workflows),
-    activityTaskSlotSupplier: fixed(activities),
-    localActivityTaskSlotSupplier: fixed(1),
-    nexusTaskSlotSupplier: fixed(1),
-  };
 }
 
 /** gRPC codes that a server gives while it starts, stops, is overloaded or cut off; others do not pass by waiting. */

@@ -1,1 +1,3 @@
+export { consumer } from './consumer';
+export { deliverEvent } from './deliverEvent';
 export { relay } from './relay';

@@ -3,6 +3,8 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 /** Which dead letters `reemitAll` revives; an empty filter means all of them. */
 export interface DeadLetterFilter {
   readonly eventType?: string;
+  /** Only what this handler gave up; never what the relay gave up. */
+  readonly handler?: string;
   /** Tenant, a UUID. */
   readonly companyId?: string;
   /** ISO 8601; dead since this time or later. */
@@ -12,15 +14,18 @@ export interface DeadLetterFilter {
 export interface ReemitRequest {
   /** Event ids (UUIDs). What is none is reported back (update) or logged (signal), and never fails the relay. */
   readonly ids: readonly string[];
+  /** Only what this handler gave up. Default: all that is dead of these events. */
+  readonly handler?: string;
 }
 
 export interface ReemitResult {
-  /** Event ids that are pending again, with a fresh budget. */
+  /** Event ids that are pending again, or wait for their handlers again, with a fresh budget. */
   readonly revived: readonly string[];
   readonly refused: readonly { readonly id: string; readonly reason: string }[];
 }
 
 export interface ReemitAllResult {
+  /** Dead letters: an event that two handlers gave up counts twice. */
   readonly revived: number;
 }
 
@@ -41,6 +46,10 @@ export interface RelayTotals {
   readonly dead: number;
   /** Handed back unchanged, because the broker was away or the worker stopped. */
   readonly returned: number;
+  /** Backend `db`: left to delivery runs. */
+  readonly retrying: number;
+  /** Backend `db`: of `published`, those that no handler takes. */
+  readonly unhandled: number;
   readonly passes: number;
   readonly continuedAsNew: number;
 }

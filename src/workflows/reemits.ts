@@ -30,7 +30,9 @@ export async function carryOutNext(memory: RelayMemory): Promise<void> {
     const { revived } = await steps.reemitAll(order.all);
     log.info('Re-emitted dead letters', { revived });
   } else {
-    const { revived, refused } = await steps.reemit({ ids: takeIds(memory) });
+    const { handler } = order;
+    const ids = takeIds(memory, handler);
+    const { revived, refused } = await steps.reemit(handler === undefined ? { ids } : { ids, handler });
     log.info('Re-emitted dead letters', {
       revived: revived.length,
       refused: refused.length,
@@ -39,13 +41,14 @@ export async function carryOutNext(memory: RelayMemory): Promise<void> {
   }
 }
 
-/** Ids of the orders at the front, as many as one step takes: 300 single signals are a few steps. */
-function takeIds({ orders }: RelayMemory): string[] {
+/** Ids of the orders of one handler at the front, as many as one step takes: 300 single signals are a few steps. */
+function takeIds({ orders }: RelayMemory, handler: string | undefined): string[] {
   const ids: string[] = [];
   for (let order = orders[0]; order && 'ids' in order && ids.length < CHUNK; order = orders[0]) {
+    if (order.handler !== handler) break;
     const taken = order.ids.slice(0, CHUNK - ids.length);
     ids.push(...taken);
-    if (taken.length < order.ids.length) orders[0] = { ids: order.ids.slice(taken.length) };
+    if (taken.length < order.ids.length) orders[0] = { ...order, ids: order.ids.slice(taken.length) };
     else orders.shift();
   }
   return ids;

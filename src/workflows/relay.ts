@@ -18,7 +18,7 @@ import { retryBackoff } from '../backoff';
 import type { BatchOutcome, ClaimResult } from '../relay/outcome';
 import { details } from './details';
 import * as messages from './messages';
-import { readReemit, readReemitAll } from './orders';
+import { readReemit, readReemitAll, readReemitUpdate, reemitProblem } from './orders';
 import { canBeCarried, carryOutNext, carryOutReemits } from './reemits';
 import { RelayMemory, type RelayInput } from './state';
 import { stepsOf } from './steps';
@@ -62,8 +62,8 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   while (!shouldLeave()) {
     if (memory.paused) await condition(() => !memory.paused || shouldLeave());
     else if (probesInARow >= PROBES_AT_ONCE) await waitForBroker();
-    else if (memory.open.size >= MAX_OPEN_BATCHES)
-      await condition(() => memory.open.size < MAX_OPEN_BATCHES || memory.paused);
+    else if (memory.open.size >= openBatches())
+      await condition(() => memory.open.size < openBatches() || memory.paused);
     else await pass();
     show();
   }
@@ -79,6 +79,10 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   if (memory.cancelled)
     throw new CancelledFailure('The relay was cancelled; the next worker that starts begins another');
   await continueAsNew<typeof relay>(memory.carry());
+
+  function openBatches(): number {
+    return memory.timings.openBatches ?? MAX_OPEN_BATCHES;
+  }
 
   async function pass(): Promise<void> {
     woken = false;
@@ -113,7 +117,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       void settle(result.token, result.queue);
     } else if (result.kind === 'ended') {
       memory.passed(result.rows, result.lagMs, new Date());
-      memory.settled(result.settled, 0);
+      memory.settled(result.settled);
     } else {
       memory.failedProbes = 0;
       memory.lagMs = 0;
@@ -144,7 +148,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       log.warn('The worker that claimed a batch is gone: another publishes its rows under the same ids', { token });
       outcome = await steps.publishAgain(token);
     }
-    memory.settled(await steps.mark(token, outcome), outcome.duplicates);
+    memory.settled(await steps.mark(token, outcome), outcome);
     memory.failed(outcome, new Date());
     if (outcome.published > 0) memory.failedProbes = 0;
     // What an older batch met is stale news: since then a claim has found the broker there, and the wake that would end
@@ -223,11 +227,10 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       return { changed };
     });
     setHandler(messages.resumeUpdate, () => ({ changed: resume() }));
-    setHandler(messages.reemitUpdate, ({ ids }) => stepsOf(memory.timings).reemit({ ids }), {
+    setHandler(messages.reemitUpdate, (request) => stepsOf(memory.timings).reemit(readReemitUpdate(request)), {
       validator: (request: unknown) => {
-        const ids: unknown =
-          typeof request === 'object' && request !== null ? (request as { ids?: unknown }).ids : undefined;
-        if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) reject('send {"ids": ["<event id>", …]}');
+        const problem = reemitProblem(request);
+        if (problem) reject(problem);
       },
     });
     setHandler(

@@ -2,7 +2,8 @@ import type { BatchOutcome, RelayTimings, Settled } from '../relay/outcome';
 import type { DeadLetterFilter, RelayState, RelayStatus, RelayTotals } from './messages';
 
 /** A re-emit that arrived by signal and has not been carried out. */
-export type ReemitOrder = { readonly ids: readonly string[] } | { readonly all: DeadLetterFilter };
+export type ReemitOrder =
+  { readonly ids: readonly string[]; readonly handler?: string } | { readonly all: DeadLetterFilter };
 
 /** What the relay is started with; after a continue-as-new, also what it had been doing. */
 export interface RelayInput {
@@ -25,6 +26,8 @@ const NOTHING: RelayTotals = {
   deferred: 0,
   dead: 0,
   returned: 0,
+  retrying: 0,
+  unhandled: 0,
   passes: 0,
   continuedAsNew: 0,
 };
@@ -51,7 +54,8 @@ export class RelayMemory {
     const { carried } = input;
     this.timings = input.timings;
     this.paused = carried?.paused ?? false;
-    this.totals = carried?.totals ?? NOTHING;
+    // A run of an older version has counted less.
+    this.totals = { ...NOTHING, ...carried?.totals };
     this.lagMs = carried?.lagMs ?? 0;
     this.lastError = carried?.lastError ?? null;
     this.lastPassAt = carried?.lastPassAt ?? null;
@@ -76,10 +80,12 @@ export class RelayMemory {
     this.add({ claimed: rows, passes: 1 });
   }
 
-  settled(settled: Settled, duplicates: number): void {
+  settled(settled: Settled, outcome?: Pick<BatchOutcome, 'duplicates' | 'unhandled'>): void {
     this.add({
       published: settled.done,
-      duplicates,
+      duplicates: outcome?.duplicates ?? 0,
+      unhandled: outcome?.unhandled ?? 0,
+      retrying: settled.retrying ?? 0,
       deferred: settled.deferred,
       dead: settled.dead,
       returned: settled.returned,
@@ -87,7 +93,8 @@ export class RelayMemory {
   }
 
   failed(outcome: BatchOutcome, now: Date): void {
-    const [first] = outcome.exceptions;
+    // A handler's failure is shown by its delivery run.
+    const first = outcome.exceptions.find(({ write }) => write !== 'retry');
     if (first) this.error(first.reason, now);
   }
 

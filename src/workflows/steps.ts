@@ -19,7 +19,7 @@ export function stepsOf(timings: RelayTimings) {
       maximumInterval: Math.max(2_000, timings.activityRetryMs),
     },
   };
-  const publishing = timings.settleMs + 2 * timings.publishTimeoutMs + SLACK_MS;
+  const publishing = timings.settleMs + 2 * timings.publishTimeoutMs + (timings.handlingMs ?? 0) + SLACK_MS;
   return {
     claim: proxyActivities<RelayActivities>({
       ...patient,

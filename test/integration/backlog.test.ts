@@ -17,7 +17,7 @@ test('counts what waits, apart from what is due later, and never what is done', 
   const { db } = database;
   expect(await readBacklog(db)).toEqual({
     ...{ pending: 0, deferred: 0, processing: 0, deadLettered: 0 },
-    ...{ due: 0, oldestDueMs: null },
+    ...{ due: 0, oldestDueMs: null, waitingDeliveries: 0, deadDeliveries: 0 },
   });
   const ids = await enqueue(db, events(6));
   await enqueue(db, [event({ availableAt: new Date(Date.now() + 3_600_000) })]);

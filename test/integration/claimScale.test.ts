@@ -1,6 +1,6 @@
 import { Client, type Pool } from 'pg';
 import { claimDue, claimProbe, readClaimed } from '../../src/outbox/claim';
-import { listDead } from '../../src/outbox/deadLetters';
+import { listDead } from '../../src/deadLetters/list';
 import { nextDue } from '../../src/outbox/due';
 import { bumpFence, reclaimLeases, takeOver } from '../../src/outbox/fence';
 import { freeDeferred, markDone } from '../../src/outbox/settle';

@@ -65,6 +65,11 @@ describe('use', () => {
     [['reemit']],
     [['reemit', '--all', '5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11']],
     [['reemit', '5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', '--type', 'T']],
+    [['show', 'no-id']],
+    [['retry']],
+    [['skip', '5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', '--reason', 'r']],
+    [['skip', '5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', '--handler', 'h', '--reason', ' ']],
+    [['forget', 'h']],
   ])('`outbox %s` is wrong use: exit code 2, and a word on stderr only', async (args) => {
     const { code, stdout, stderr } = await runCli(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -221,7 +226,7 @@ describe('dead list and reemit without Temporal', () => {
     );
     await bury(ids);
     const { code, stdout } = await runCli(['reemit', '--all', '--type', 'Thing'], env());
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Revived 2 events.\n' });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Revived 2 dead letters.\n' });
   });
 });
 

@@ -1,12 +1,15 @@
 import { Client } from 'pg';
 import { claimDue } from '../../src/outbox/claim';
-import { listDead, reemit, reemitAll } from '../../src/outbox/deadLetters';
+import { listDead } from '../../src/deadLetters/list';
+import { reemit } from '../../src/deadLetters/reemit';
+import { reemitAll } from '../../src/deadLetters/reemitAll';
 import { bumpFence } from '../../src/outbox/fence';
 import { bury, defer, markDone } from '../../src/outbox/settle';
 import { wakeChannel } from '../../src/postgres/channel';
 import { openDatabase, type Database, type Queryable } from '../../src/postgres/database';
 import { cloneDatabase, type TestDatabase } from '../support/database';
 import { enqueue, event, events } from '../support/events';
+import { deliveryOf, insertDelivery, setStatus } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
 const PLENTY = { rows: 10_000, bytes: 4 * 1024 * 1024 };
@@ -20,7 +23,7 @@ beforeAll(async () => {
   ({ db, schema } = database);
 });
 afterAll(() => database.drop());
-beforeEach(() => db.query('TRUNCATE :schema.event_queue RESTART IDENTITY'));
+beforeEach(() => db.query('TRUNCATE :schema.event_queue, :schema.deliveries RESTART IDENTITY'));
 
 const open = new Set<Client>();
 // What a failed test leaves open would hold back the next one's TRUNCATE.
@@ -84,6 +87,7 @@ describe('listDead', () => {
       aggregateType: 'thing',
       aggregateId: 'a2',
       companyId: COMPANY,
+      handler: null,
       failedAt: new Date('2026-01-08T00:00:00Z'),
       reason: 'the broker takes 10 bytes',
       attempts: 2,
@@ -140,7 +144,7 @@ describe('reemit', () => {
   it('hands a dead letter back due now, with a fresh budget and without its reason (C37)', async () => {
     const [id] = await makeDead(1);
     expect(await rowOf(id!)).toMatchObject({ status: 'dead_lettered', attempts: 2, deferrals: 1 });
-    expect(await reemit(db.pool, [id!], { schema })).toEqual({ revived: [id], refused: [] });
+    expect(await reemit(db.pool, [id!], { schema })).toEqual({ revived: [id], refused: [], deliveries: [] });
     expect(await rowOf(id!)).toEqual(FRESH);
     const claimed = await claimDue(db, await bumpFence(db), PLENTY);
     expect(claimed.events).toMatchObject([{ eventId: id, deferrals: 0, failureReason: null }]);
@@ -185,11 +189,16 @@ describe('reemit', () => {
 
   it('changes nothing when it is asked twice, or for one id twice (C37)', async () => {
     const [id] = await makeDead(1);
-    expect(await reemit(db.pool, [id!, id!, id!.toUpperCase()], { schema })).toEqual({ revived: [id], refused: [] });
+    expect(await reemit(db.pool, [id!, id!, id!.toUpperCase()], { schema })).toEqual({
+      revived: [id],
+      refused: [],
+      deliveries: [],
+    });
     const after = await rowOf(id!);
     expect(await reemit(db.pool, [id!], { schema })).toEqual({
       revived: [],
       refused: [{ id, reason: expect.stringMatching(/^pending: it is not a dead letter/) as string }],
+      deliveries: [],
     });
     expect(await rowOf(id!)).toEqual(after);
   });
@@ -212,6 +221,7 @@ describe('reemit', () => {
     expect(await second).toEqual({
       revived: [],
       refused: [{ id, reason: expect.stringMatching(/somebody else revived it/) as string }],
+      deliveries: [],
     });
     expect(await rowOf(id!)).toEqual(FRESH);
   });
@@ -220,7 +230,7 @@ describe('reemit', () => {
     let asked = 0;
     const counting: Queryable = { query: () => (asked++, Promise.resolve({ rows: [] })) };
     expect(await reemit(counting, ['x'], { schema })).toMatchObject({ revived: [], refused: [{ id: 'x' }] });
-    expect(await reemit(counting, [], { schema })).toEqual({ revived: [], refused: [] });
+    expect(await reemit(counting, [], { schema })).toEqual({ revived: [], refused: [], deliveries: [] });
     expect(asked).toBe(0);
   });
 
@@ -295,6 +305,177 @@ describe('reemitAll', () => {
       `SELECT count(*)::integer AS count FROM :schema.event_queue WHERE failure_reason = 'again' AND attempts = 0`,
     );
     expect(rows).toEqual([{ count: 5_001 }]);
+  }); // prettier-ignore
+});
+
+describe('dead letters of handlers', () => {
+  const WAITS = { state: 'waiting', attempts: 0, reason: null, failed_at: null, due: true, touched: '-infinity' };
+  const MAIL = { handler: 'mail', attempts: 0, dueInMs: 0, reason: null };
+  const names = (letters: { eventId: string; handler: string | null }[]) =>
+    letters.map(({ eventId, handler }) => [eventId, handler]);
+
+  /** Backend `db`: the row is dead because its handlers are. */
+  async function deadRow(...handlers: string[]): Promise<string> {
+    const [id = ''] = await enqueue(db, [event()]);
+    for (const handler of handlers) await insertDelivery(db, { eventId: id, handler });
+    await setStatus(db, id, 'dead_lettered');
+    return id;
+  }
+
+  it('are listed between those of the relay, oldest first, once for each handler and not again as a row', async () => {
+    const first = await insertDelivery(db, { at: `'2026-01-01'`, foreign: true, companyId: COMPANY });
+    const both = await deadRow('mail', 'bill');
+    const [relay] = await makeDead(1);
+    await diedInReverse([relay!]);
+    const letters = await listDead(db.pool, { schema });
+    expect(names(letters)).toEqual([[first, 'mail'], [relay, null], [both, 'mail'], [both, 'bill']]);
+    expect(letters[0]).toEqual({
+      eventId: first,
+      eventType: 'ThingHappened',
+      aggregateType: 'thing',
+      aggregateId: 'a',
+      companyId: COMPANY,
+      handler: 'mail',
+      failedAt: new Date('2026-01-01T00:00:00Z'),
+      reason: 'no such host',
+      attempts: 3,
+      deferrals: 0,
+    });
+    for (const limit of [1, 2, 3]) {
+      expect(await listDead(db.pool, { schema, limit })).toEqual(letters.slice(0, limit));
+    }
+  }); // prettier-ignore
+
+  it('are found by handler, which never finds what the relay gave up', async () => {
+    const both = await deadRow('mail', 'bill');
+    await makeDead(1);
+    await insertDelivery(db, { state: 'waiting' });
+    expect(names(await listDead(db.pool, { schema, handler: 'bill' }))).toEqual([[both, 'bill']]);
+    expect(await listDead(db.pool, { schema, handler: 'other' })).toEqual([]);
+    expect(await listDead(db.pool, { schema, handler: 'bill', eventType: 'None' })).toEqual([]);
+  });
+
+  it('are listed by reading no more than the page, however many rows and deliveries are dead or done', async () => {
+    await db.query(
+      `WITH dead AS (
+         INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload, status, failed_at)
+         SELECT gen_random_uuid(), 'T', 't', 'a', '{}', 'dead_lettered', clock_timestamp() FROM generate_series(1, 20000)
+         RETURNING event_id)
+       INSERT INTO :schema.deliveries (event_id, handler, state, failed_at, failure_reason, source, event_type, aggregate_type, aggregate_id)
+       SELECT event_id, 'mail', 'dead', now() - interval '1 hour', 'r', 'outbox', 'T', 't', 'a' FROM dead`,
+    );
+    await db.query('ANALYZE :schema.event_queue, :schema.deliveries');
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    open.add(client);
+    await client.query('BEGIN');
+    expect(await listDead(client, { schema, limit: 10 })).toHaveLength(10);
+    const { rows } = await client.query<{ read: number }>(
+      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer AS read FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
+      [schema],
+    );
+    await client.query('ROLLBACK');
+    expect(rows[0]!.read).toBeLessThan(200);
+  });
+
+  it('wait for their handler again after a re-emit, due now, with a full budget and without the reason (C37)', async () => {
+    const id = await deadRow('mail');
+    expect(await reemit(db.pool, [id], { schema })).toEqual({
+      revived: [id],
+      refused: [],
+      deliveries: [
+        { eventId: id, eventType: 'ThingHappened', aggregateType: 'thing', aggregateId: 'a', waiting: [MAIL] },
+      ],
+    });
+    expect(await deliveryOf(db, id)).toMatchObject(WAITS);
+    const row = { status: 'retrying', attempts: 0, failure_reason: null, failed_at: null };
+    expect(await rowOf(id)).toMatchObject(row);
+    const before = [await rowOf(id), await deliveryOf(db, id)];
+    expect(await reemit(db.pool, [id], { schema })).toEqual({
+      revived: [],
+      refused: [{ id, reason: expect.stringMatching(/^waiting: .* mail will be tried again/) as string }],
+      deliveries: [],
+    });
+    expect([await rowOf(id), await deliveryOf(db, id)]).toEqual(before);
+    expect(await listDead(db.pool, { schema })).toEqual([]);
+  });
+
+  it('are no second publish of an event that is in the stream, nor need one that stands in no outbox (C40)', async () => {
+    const [published = ''] = await enqueue(db, [event()]);
+    await setStatus(db, published, 'done');
+    await insertDelivery(db, { eventId: published });
+    const foreign = await insertDelivery(db, { foreign: true });
+    const { revived, deliveries } = await reemit(db.pool, [published, foreign], { schema });
+    expect(new Set(revived)).toEqual(new Set([published, foreign]));
+    expect(deliveries).toHaveLength(2);
+    expect((await rowOf(published)).status).toBe('done');
+    expect(await deliveryOf(db, published)).toMatchObject({ ...WAITS, source: 'outbox' });
+    expect(await deliveryOf(db, foreign)).toMatchObject({ ...WAITS, source: 'EVENTS/7' });
+  });
+
+  it('are revived of one handler alone, when one is named; the relay’s never are', async () => {
+    const both = await deadRow('mail', 'bill');
+    const [relay] = await makeDead(1);
+    const result = await reemit(db.pool, [both, relay!], { schema, handler: 'bill' });
+    expect(result).toMatchObject({ revived: [both], deliveries: [{ waiting: [{ handler: 'bill' }] }] });
+    expect(result.refused).toEqual([
+      { id: relay, reason: expect.stringMatching(/no dead letter of the handler bill/) as string },
+    ]);
+    expect(await deliveryOf(db, both, 'mail')).toMatchObject({ state: 'dead', attempts: 3 });
+    expect(await rowOf(both)).toMatchObject({ status: 'retrying' });
+    expect(await rowOf(relay!)).toMatchObject({ status: 'dead_lettered' });
+  });
+
+  it('that are skipped, or unknown, are not revived, and the reason is told', async () => {
+    const skipped = await insertDelivery(db, { state: 'skipped', foreign: true });
+    const { refused } = await reemit(db.pool, [skipped], { schema });
+    expect(refused).toEqual([{ id: skipped, reason: expect.stringMatching(/^skipped: /) as string }]);
+  });
+
+  it('are revived once for two operators at the same moment, and the second is told so', async () => {
+    const id = await deadRow('mail');
+    const first = new Client({ connectionString: database.url });
+    await first.connect();
+    open.add(first);
+    await first.query('BEGIN');
+    await reemit(first, [id], { schema });
+    const second = reemit(db.pool, [id], { schema });
+    await eventually(async () => {
+      const { rows } = await first.query<{ waiting: boolean }>(
+        'SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))) AS waiting',
+      );
+      return rows[0]?.waiting;
+    });
+    await first.query('COMMIT');
+    expect(await second).toMatchObject({ revived: [], refused: [{ reason: expect.stringMatching(/somebody else/) as string }] });
+    expect(await rowOf(id)).toMatchObject({ status: 'retrying' });
+  }); // prettier-ignore
+
+  it('are counted by reemitAll with those of the relay, and handed over for their runs', async () => {
+    const both = await deadRow('mail', 'bill');
+    const other = await insertDelivery(db, { eventType: 'Other', companyId: COMPANY });
+    const [relay] = await makeDead(1);
+    const handed: [number, string[]][] = [];
+    const onChunk = (revived: number, deliveries: readonly { eventId: string }[]) =>
+      handed.push([revived, deliveries.map(({ eventId }) => eventId)]);
+    expect(await reemitAll(db.pool, { handler: 'bill' }, { schema, onChunk })).toEqual({ revived: 1 });
+    expect(await reemitAll(db.pool, { companyId: COMPANY, eventType: 'Other' }, { schema, onChunk })).toEqual({ revived: 1 });
+    expect((await rowOf(relay!)).status).toBe('dead_lettered');
+    expect(await reemitAll(db.pool, {}, { schema, onChunk })).toEqual({ revived: 2 });
+    expect(handed).toEqual([[1, [both]], [1, [other]], [1, [both]], [2, []]]);
+    expect(await rowOf(relay!)).toEqual(FRESH);
+    expect(await rowOf(both)).toMatchObject({ status: 'retrying', attempts: 0, failure_reason: null });
+    expect(await reemitAll(db.pool, {}, { schema, onChunk })).toEqual({ revived: 0 });
+  }); // prettier-ignore
+
+  it('of a mass are revived in steps of 5,000', async () => {
+    await db.query(
+      `INSERT INTO :schema.deliveries (event_id, handler, state, failed_at, failure_reason, source, event_type, aggregate_type, aggregate_id)
+       SELECT gen_random_uuid(), 'mail', 'dead', now(), 'r', 'outbox', 'T', 't', 'a' FROM generate_series(1, 5001)`,
+    );
+    const steps: number[] = [];
+    expect(await reemitAll(db.pool, {}, { schema, onChunk: (revived) => steps.push(revived) })).toEqual({ revived: 5_001 });
+    expect(steps).toEqual([5_000, 5_001]);
   }); // prettier-ignore
 });
 

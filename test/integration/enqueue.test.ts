@@ -1,9 +1,13 @@
 import { context, createContextKey, propagation, type Context, type ContextManager } from '@opentelemetry/api';
+import { type } from 'arktype';
 import fc from 'fast-check';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Client } from 'pg';
+import * as v from 'valibot';
+import { z } from 'zod';
 import { EnqueueError } from '../../src/errors';
 import type { NewEvent } from '../../src/event';
+import { defineEvent } from '../../src/handlers/defineEvent';
 import { enqueueEvents, type EnqueueOptions } from '../../src/outbox/enqueue';
 import { wakeChannel } from '../../src/postgres/channel';
 import { cloneDatabase, type TestDatabase, emptyDatabase } from '../support/database';
@@ -158,6 +162,43 @@ describe('enqueueEvents', () => {
     );
     expect(rows.map((row) => row.event_id)).toEqual(ids);
   });
+});
+
+describe('an event with a definition', () => {
+  it.each([
+    ['zod', z.object({ email: z.email(), seen: z.number().default(0) })],
+    ['an asynchronous zod', z.object({ email: z.email().refine((mail) => Promise.resolve(mail !== 'x')) })],
+    ['valibot', v.object({ email: v.pipe(v.string(), v.email()), seen: v.optional(v.number(), 0) })],
+    ['arktype', type({ email: 'string.email', seen: 'number = 0' })],
+  ])(
+    'is checked by %s before any SQL: nothing of a refused call is written, and the transaction goes on',
+    async (_name, schema) => {
+      const { schema: at, db } = database;
+      const definition = defineEvent('Joined', { aggregateType: 'user', version: 2, schema });
+      const joined = (email: string) => definition.event({ aggregateId: 'u', payload: { email } });
+      const { good, before } = await inTransaction(async (client) => {
+        const before = await enqueueEvents(client, [event()], { schema: at });
+        const refusal: unknown = await enqueueEvents(client, [joined('a@home.example'), joined('ann at secret')], {
+          schema: at,
+        }).catch((error: unknown) => error);
+        expect(refusal).toBeInstanceOf(EnqueueError);
+        expect(refusal).toMatchObject({ kind: 'invalid-payload', index: 1 });
+        expect((refusal as EnqueueError).message).toMatch(/the schema of Joined: email: ./);
+        expect((refusal as EnqueueError).message).not.toMatch(/ann|secret/);
+        return { before, good: await enqueueEvents(client, [joined('b@home.example')], { schema: at }) };
+      });
+      expect(await storedIds([...before, ...good])).toEqual([...before, ...good]);
+      const { rows } = await db.query(
+        `SELECT event_type, aggregate_type, version, payload FROM :schema.event_queue
+        WHERE event_id = ANY ($1) OR payload->>'email' = 'a@home.example'`,
+        [good],
+      );
+      // The payload as it was given: without what the validator would have filled in.
+      expect(rows).toEqual([
+        { event_type: 'Joined', aggregate_type: 'user', version: 2, payload: { email: 'b@home.example' } },
+      ]);
+    },
+  );
 });
 
 describe('the wake-up', () => {

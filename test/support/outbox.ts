@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { loadConfig, type Config } from '../../src/config';
 import type { Logger } from '../../src/logger';
 import { installRuntime } from '../../src/temporal/runtime';
-import { runWorker } from '../../src/worker';
+import { runWorker, type RunWorkerOptions } from '../../src/worker';
 import type { RelayStatus } from '../../src/workflows/messages';
 import { cloneDatabase, type TestDatabase } from './database';
 import { testEnvironment } from './environment';
@@ -33,6 +33,10 @@ const SHORT: Settings = {
   OUTBOX_SHUTDOWN_GRACE_MS: '5000',
   OUTBOX_BACKOFF_FIRST_MS: '500',
   OUTBOX_BACKOFF_MAX_MS: '4000',
+  OUTBOX_LEDGER_LEASE_MS: '3000',
+  OUTBOX_LEDGER_RENEW_MS: '1000',
+  OUTBOX_SWEEP_MS: '1000',
+  OUTBOX_SWEEP_AFTER_MS: '10000',
 };
 
 export interface InProcessWorker {
@@ -40,6 +44,9 @@ export interface InProcessWorker {
   /** Graceful, as on SIGTERM. */
   stop(): Promise<void>;
 }
+
+/** What a worker in this process is given beside its settings. */
+export type HandlingOptions = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure'>;
 
 export interface WorkerProcess {
   readonly child: ChildProcess;
@@ -127,13 +134,14 @@ export class TestOutbox {
   }
 
   /** A worker inside this process, ready when this resolves. Temporal's address comes from the environment variable. */
-  async startWorker(settings: Settings = {}): Promise<InProcessWorker> {
+  async startWorker(settings: Settings = {}, options: HandlingOptions = {}): Promise<InProcessWorker> {
     process.env.TEMPORAL_ADDRESS = this.settings.TEMPORAL_ADDRESS;
     const stop = new AbortController();
     const { logger, logs } = recordingLogger();
     let running: Promise<void> | undefined;
     await new Promise<void>((resolve, reject) => {
       running = runWorker(this.config(settings), {
+        ...options,
         logger,
         signal: stop.signal,
         onReady: resolve,
@@ -150,8 +158,16 @@ export class TestOutbox {
   }
 
   /** The built worker as a process of its own, ready when this resolves; for tests that kill, freeze or signal it. */
-  async spawnWorker(settings: Settings = {}, options: { awaitReady?: boolean } = {}): Promise<WorkerProcess> {
-    const child = spawn(process.execPath, [join(__dirname, '..', '..', 'dist', 'worker.js')], {
+  async spawnWorker(
+    settings: Settings = {},
+    options: { awaitReady?: boolean; /** A module with handlers. */ handlers?: string } = {},
+  ): Promise<WorkerProcess> {
+    const dist = join(__dirname, '..', '..', 'dist');
+    const command =
+      options.handlers === undefined
+        ? [join(dist, 'worker.js')]
+        : [join(dist, 'cli.js'), 'worker', '--handlers', options.handlers];
+    const child = spawn(process.execPath, command, {
       env: { ...withoutOutboxVariables(process.env), ...this.settings, ...settings },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

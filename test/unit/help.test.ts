@@ -30,6 +30,9 @@ describe.each(verbs(createProgram()))('%s --help', (_, command) => {
 test('`outbox --help` names every verb of the design', () => {
   const names = createProgram().commands.map((command) => command.name());
   expect(names.sort()).toEqual(
-    ['config', 'dead', 'dev', 'drain', 'enqueue', 'migrate', 'pause', 'reemit', 'resume', 'status', 'worker'].sort(),
+    [
+      ...['config', 'dead', 'dev', 'drain', 'enqueue', 'forget', 'handlers', 'migrate', 'pause', 'reemit', 'resume'],
+      ...['retry', 'show', 'skip', 'status', 'worker'],
+    ].sort(),
   );
 });

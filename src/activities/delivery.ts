@@ -1,0 +1,225 @@
+import { activityInfo, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { retryBackoff } from '../backoff';
+import type { Config } from '../config';
+import {
+  beginAttempt,
+  endAttempt,
+  finishAttempt,
+  readDeliveryEvent,
+  type Attempt,
+  type AttemptEnd,
+} from '../deliveries/attempt';
+import { settleRow } from '../deliveries/settleRow';
+import { skipDelivery } from '../deliveries/skip';
+import type { Handler } from '../handlers/defineHandler';
+import { newerVersion } from '../handlers/externalLane';
+import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
+import { EXHAUSTED, WORKER_LOST } from '../handlers/lane';
+import { readEvent } from '../handlers/readEvent';
+import type { HandlerRegistry } from '../handlers/registry';
+import { runHandler, type RunResult } from '../handlers/runHandler';
+import { inTransaction, RollBack } from '../handlers/transaction';
+import { readClaim } from '../ledger/read';
+import type { Leases } from '../ledger/leases';
+import type { Logger } from '../logger';
+import type { Database } from '../postgres/database';
+import { isOutage } from '../postgres/outage';
+import type { AttemptFailure, AttemptResult, SkipRequest } from '../workflows/deliveryMessages';
+import { heartbeating } from './heartbeating';
+
+export interface DeliveryDeps {
+  readonly db: Database;
+  readonly config: Config;
+  readonly registry: HandlerRegistry;
+  readonly leases: Leases;
+  readonly logger: Logger;
+  readonly redact?: RedactFailure | undefined;
+  readonly ending: AbortSignal;
+}
+
+const PAUSE_MS = 500;
+
+interface Request {
+  readonly eventId: string;
+}
+
+/**
+ * One attempt of a delivery run. The ledger is claimed, the handler entered, and what became of it written, before the
+ * workflow hears of it: an answer that is lost changes nothing.
+ */
+class Deliverer {
+  constructor(private readonly deps: DeliveryDeps) {}
+
+  async attempt(handlerName: string, { eventId }: Request): Promise<AttemptResult> {
+    const { db, config } = this.deps;
+    const since = performance.now();
+    const key = { eventId, handler: handlerName };
+    const beginning = await beginAttempt(db, key, config.handling);
+    switch (beginning.kind) {
+      case 'over':
+        await settleRow(db, [eventId]);
+        return { kind: 'done' };
+      case 'held': {
+        const reason = 'another worker is at work on it';
+        return { kind: 'deferred', attempts: beginning.attempts, dueInMs: beginning.forMs, reason };
+      }
+      case 'lost':
+        return this.countLost({ ...key, ...beginning }, beginning.sinceMs);
+      case 'begun': {
+        const attempt = { ...key, startedAt: beginning.startedAt, attempts: beginning.attempts };
+        const lost = new AbortController();
+        this.deps.leases.hold(attempt, since, (reason) => lost.abort(reason));
+        try {
+          return await this.run(attempt, lost.signal);
+        } finally {
+          this.deps.leases.letGo(attempt);
+        }
+      }
+    }
+  }
+
+  /** A lost worker is an attempt; the next is due by the time since its last sign of life. */
+  private async countLost(attempt: Attempt, sinceMs: number): Promise<AttemptResult> {
+    const attempts = attempt.attempts + 1;
+    const dueInMs = Math.max(0, this.backoff(attempts) - sinceMs);
+    const dead = attempts >= this.deps.config.maxAttempts;
+    const end = { attempts, dueInMs, reason: WORKER_LOST, dead };
+    await this.end(attempt, end);
+    if (dead) throw this.failure('WorkerLost', { ...end, kind: 'dead' });
+    return { kind: 'deferred', attempts, dueInMs, reason: WORKER_LOST };
+  }
+
+  private async run(attempt: Attempt, lost: AbortSignal): Promise<AttemptResult> {
+    const { db, config, registry, redact } = this.deps;
+    const { eventId, handler: name } = attempt;
+    const handler = registry.get(name);
+    if (!handler) return this.defer(attempt, config.handling.missingHandlerMs, `no worker here has a handler ${name}`);
+    const record = await readDeliveryEvent(db, attempt);
+    if (!record) return this.bury(attempt, 'its body is neither in the outbox nor copied any more');
+    const reading = await readEvent(handler, record);
+    if (reading.kind === 'newer')
+      return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading.version, reading.known));
+    if (reading.kind === 'unfit') return this.bury(attempt, reading.reason);
+
+    const enter = (tx?: Parameters<typeof runHandler>[2]['tx']) =>
+      runHandler(handler, reading.event, {
+        attempt: attempt.attempts + 1,
+        ...(tx && { tx }),
+        ending: this.deps.ending,
+        lost,
+      });
+    const result = handler.transactional ? await this.inTransaction(handler, attempt, enter) : await enter();
+    if (result.kind === 'interrupted') return this.defer(attempt, 0, 'the worker stopped while it ran this handler');
+    if (result.kind === 'failed') {
+      const attempts = attempt.attempts + 1;
+      const dead = attempts >= config.maxAttempts;
+      const reason = failureText(result.thrown, redact, { eventId, handler: name });
+      const end = { attempts, dueInMs: dead ? 0 : this.backoff(attempts), reason, dead };
+      await this.end(attempt, end);
+      throw this.failure(failureName(result.thrown), { ...end, kind: dead ? 'dead' : 'failed' });
+    }
+    const ours =
+      handler.transactional ||
+      (await this.patiently(() => finishAttempt((text, values) => db.query(text, values), attempt)));
+    if (!ours) return { kind: 'deferred', attempts: attempt.attempts, dueInMs: 0, reason: 'its ledger claim was lost' };
+    await settleRow(db, [eventId]);
+    return { kind: 'done' };
+  }
+
+  private async inTransaction(
+    handler: Handler,
+    attempt: Attempt,
+    enter: (tx: Parameters<typeof runHandler>[2]['tx']) => Promise<RunResult>,
+  ): Promise<RunResult> {
+    const { db } = this.deps;
+    let result: RunResult | undefined;
+    try {
+      await inTransaction(db, handler.timeoutMs, async ({ tx, run }) => {
+        result = await enter(tx);
+        if (result.kind !== 'ran') throw new RollBack('the handler failed');
+        if (!(await finishAttempt(run, attempt))) throw new RollBack('a ledger claim was lost');
+      });
+      return { kind: 'ran' };
+    } catch (error) {
+      if (result && result.kind !== 'ran') {
+        // The database went, not the handler: the claim is released, or runs out, without an attempt of its own.
+        if (result.kind === 'failed' && isOutage(result.thrown)) return { kind: 'interrupted' };
+        return result;
+      }
+      // The answer to a commit may have been lost, and the commit not.
+      const claim = await this.patiently(() => readClaim(db, attempt));
+      if (claim === 'done') return { kind: 'ran' };
+      if (claim === 'gone' || isOutage(error)) return { kind: 'interrupted' };
+      return { kind: 'failed', thrown: error };
+    }
+  }
+
+  private async defer(attempt: Attempt, dueInMs: number, reason: string): Promise<AttemptResult> {
+    const { attempts } = attempt;
+    await this.end(attempt, { attempts, dueInMs, reason, dead: false });
+    return { kind: 'deferred', attempts, dueInMs, reason };
+  }
+
+  private async bury(attempt: Attempt, reason: string): Promise<never> {
+    const end = { attempts: attempt.attempts + 1, dueInMs: 0, reason, dead: true };
+    await this.end(attempt, end);
+    throw this.failure('Unfit', { ...end, kind: 'dead' });
+  }
+
+  private async end(attempt: Omit<Attempt, 'attempts'>, end: AttemptEnd): Promise<void> {
+    const { db, logger } = this.deps;
+    const written = await this.patiently(() => endAttempt(db, attempt, end));
+    if (!end.dead) return;
+    await settleRow(db, [attempt.eventId]);
+    const { eventId, handler } = attempt;
+    if (written) logger.error({ eventId, handler, attempts: end.attempts, reason: end.reason }, EXHAUSTED);
+  }
+
+  /** While PostgreSQL is away the claim is kept: an end that is not written would count as a lost worker. */
+  private async patiently<T>(statement: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await statement();
+      } catch (error) {
+        if (!isOutage(error) || this.deps.ending.aborted) throw error;
+        await sleep(PAUSE_MS, undefined, { signal: this.deps.ending }).catch(() => undefined);
+      }
+    }
+  }
+
+  private backoff(attempts: number): number {
+    const { backoffFirstMs, backoffMaxMs } = this.deps.config.relay;
+    return retryBackoff(attempts, backoffFirstMs, backoffMaxMs);
+  }
+
+  /** Shown in the Temporal UI; not retried there, as the workflow waits on the shared schedule. */
+  private failure(type: string, { kind, attempts, dueInMs, reason }: AttemptFailure): ApplicationFailure {
+    return ApplicationFailure.create({
+      message: reason.slice(0, 500),
+      type,
+      nonRetryable: true,
+      details: [{ kind, attempts, dueInMs, reason: reason.slice(0, 500) }],
+    });
+  }
+}
+
+/** An activity for each handler, and one for handlers that this worker lacks. */
+export function createDeliveryActivities(deps: DeliveryDeps) {
+  const deliverer = new Deliverer(deps);
+  const activities: Record<string, (request: Request) => Promise<AttemptResult>> = {};
+  for (const name of deps.registry.names)
+    activities[name] = heartbeating((request: Request) => deliverer.attempt(name, request));
+  return {
+    ...activities,
+    default: heartbeating((request: Request) => deliverer.attempt(activityInfo().activityType, request)),
+    skip: heartbeating(async ({ eventId, handler, reason }: SkipRequest & Request): Promise<void> => {
+      while ((await skipDelivery(deps.db, eventId, handler, reason)) === 'running') {
+        heartbeat();
+        await sleep(PAUSE_MS);
+      }
+      await settleRow(deps.db, [eventId]);
+    }),
+  };
+}

@@ -1,0 +1,52 @@
+import { loadConfig, type Config } from './config';
+import { createLogger, type Logger } from './logger';
+import { installRuntime } from './temporal/runtime';
+import { runWorker, type RunWorkerOptions } from './worker';
+
+export interface CreateWorkerOptions extends Pick<
+  RunWorkerOptions,
+  'handlers' | 'events' | 'redactFailure' | 'onReady'
+> {
+  /** Default: `loadConfig()`, from the environment. */
+  readonly config?: Config;
+  /** Default: a logger to stderr at OUTBOX_LOG_LEVEL. */
+  readonly logger?: Logger;
+  /** SIGTERM and SIGINT stop it. Default true; false where the process has signal handlers of its own. */
+  readonly handleSignals?: boolean;
+}
+
+export interface OutboxWorker {
+  /** Resolves when the worker has stopped. @throws Error with one clear sentence when the start is hopeless */
+  run(): Promise<void>;
+  /** Stops within the grace; `run` resolves then. */
+  stop(): void;
+}
+
+/**
+ * A worker with your handlers, for an entry point of your own: it starts relay and consumer unless they run, publishes,
+ * and handles. One in a process, since the Temporal runtime that it installs is one in a process.
+ *
+ * @throws ConfigError with every problem of the environment at once
+ */
+export function createWorker(options: CreateWorkerOptions = {}): OutboxWorker {
+  const config = options.config ?? loadConfig();
+  const logger = options.logger ?? createLogger(config.logLevel);
+  const stopping = new AbortController();
+  return {
+    run: async () => {
+      installRuntime(logger);
+      const onSignal = (name: NodeJS.Signals) => {
+        if (!stopping.signal.aborted) logger.info(`${name}: stopping`);
+        stopping.abort();
+      };
+      const signals = options.handleSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const);
+      for (const name of signals) process.on(name, onSignal);
+      try {
+        await runWorker(config, { ...options, logger, signal: stopping.signal });
+      } finally {
+        for (const name of signals) process.off(name, onSignal);
+      }
+    },
+    stop: () => stopping.abort(),
+  };
+}

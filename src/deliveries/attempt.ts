@@ -1,0 +1,179 @@
+import type { EventRecord } from '../event';
+import { startedAt, STARTED_MS, type LeaseTimes } from '../ledger/claim';
+import type { Runner } from '../ledger/finish';
+import type { Database } from '../postgres/database';
+
+/*
+ * What one attempt of a delivery run reads and writes. Each write that ends an attempt is conditioned on the ledger claim
+ * that the attempt holds.
+ */
+
+export interface DeliveryKey {
+  readonly eventId: string;
+  readonly handler: string;
+}
+
+/** An attempt that has begun. */
+export interface Attempt extends DeliveryKey {
+  readonly startedAt: number;
+  /** Attempts spent before this one. */
+  readonly attempts: number;
+}
+
+export type Beginning =
+  | { readonly kind: 'begun'; readonly startedAt: number; readonly attempts: number }
+  /** Nothing waits: handled, skipped, or dead meanwhile. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'held'; readonly forMs: number; readonly attempts: number }
+  | { readonly kind: 'lost'; readonly startedAt: number; readonly sinceMs: number; readonly attempts: number };
+
+const BEGIN = `
+  WITH waiting AS MATERIALIZED (
+    SELECT event_id, handler, attempts FROM :schema.deliveries
+     WHERE event_id = $1 AND handler = $2 AND state = 'waiting' FOR UPDATE
+  ), touched AS (
+    UPDATE :schema.deliveries d SET touched_at = clock_timestamp()
+      FROM waiting w WHERE d.event_id = w.event_id AND d.handler = w.handler
+  ), taken AS (
+    INSERT INTO :schema.processed_events (event_id, handler, status, lease_until)
+    SELECT event_id, handler, 'in_progress', clock_timestamp() + $3::float8 * interval '1 millisecond' FROM waiting
+    ON CONFLICT (event_id, handler) DO NOTHING
+    RETURNING ${STARTED_MS} AS started
+  )
+  SELECT w.attempts, taken.started AS "takenAt", p.status, (extract(epoch FROM p.started_at) * 1000)::float8 AS "startedAt",
+         (extract(epoch FROM coalesce(p.lease_until, p.started_at + $4::float8 * interval '1 millisecond')
+                             - clock_timestamp()) * 1000)::float8 AS "endsInMs",
+         (extract(epoch FROM clock_timestamp() - greatest(p.started_at, p.lease_until - $3::float8 * interval '1 millisecond'))
+                             * 1000)::float8 AS "silentMs"
+    FROM waiting w
+    LEFT JOIN taken ON true
+    LEFT JOIN :schema.processed_events p USING (event_id, handler)`;
+
+interface BeginRow {
+  readonly attempts: number;
+  readonly takenAt: number | null;
+  readonly status: string | null;
+  readonly startedAt: number | null;
+  readonly endsInMs: number | null;
+  readonly silentMs: number | null;
+}
+
+/** Claims the ledger for an attempt of a delivery that waits. */
+export async function beginAttempt(db: Database, key: DeliveryKey, times: LeaseTimes): Promise<Beginning> {
+  const { rows } = await db.query<BeginRow>(BEGIN, [key.eventId, key.handler, times.leaseMs, times.maxLeaseMs]);
+  const row = rows[0];
+  if (!row) return { kind: 'over' };
+  const { attempts } = row;
+  if (row.takenAt !== null) return { kind: 'begun', startedAt: row.takenAt, attempts };
+  if (row.status === 'done') {
+    // Whoever held the claim before finished it after all.
+    await dropDelivery(db, key);
+    return { kind: 'over' };
+  }
+  if (row.startedAt === null) return { kind: 'held', forMs: 50, attempts };
+  const endsInMs = row.endsInMs ?? 0;
+  if (endsInMs > 0) return { kind: 'held', forMs: Math.ceil(endsInMs), attempts };
+  return { kind: 'lost', startedAt: row.startedAt, sinceMs: row.silentMs ?? 0, attempts };
+}
+
+const DROP = `DELETE FROM :schema.deliveries WHERE event_id = $1 AND handler = $2 AND state = 'waiting'`;
+
+async function dropDelivery(db: Database, { eventId, handler }: DeliveryKey): Promise<void> {
+  await db.query(DROP, [eventId, handler]);
+}
+
+const FINISH = `
+  WITH finished AS (
+    UPDATE :schema.processed_events
+       SET status = 'done', processed_at = clock_timestamp(), lease_until = NULL
+     WHERE event_id = $1 AND handler = $2 AND status = 'in_progress' AND started_at = ${startedAt('$3::float8')}
+    RETURNING event_id, handler
+  ), dropped AS (
+    DELETE FROM :schema.deliveries d USING finished f WHERE d.event_id = f.event_id AND d.handler = f.handler
+  )
+  SELECT count(*)::integer AS finished FROM finished`;
+
+/**
+ * The effect is there: the ledger says done and nothing waits any more. In a transactional handler's transaction it
+ * commits with the effect.
+ *
+ * @returns false when the claim is not ours any more; a transaction must then be rolled back
+ */
+export async function finishAttempt(run: Runner, attempt: Attempt): Promise<boolean> {
+  const { rows } = await run<{ finished: number }>(FINISH, [attempt.eventId, attempt.handler, attempt.startedAt]);
+  return rows[0]?.finished === 1;
+}
+
+const END = `
+  WITH released AS (
+    DELETE FROM :schema.processed_events
+     WHERE event_id = $1 AND handler = $2 AND status = 'in_progress' AND started_at = ${startedAt('$3::float8')}
+    RETURNING event_id, handler
+  ), written AS (
+    UPDATE :schema.deliveries d
+       SET attempts = $4::integer, failure_reason = $5, touched_at = clock_timestamp(),
+           state = CASE WHEN $6 THEN 'dead' ELSE 'waiting' END,
+           next_at = CASE WHEN NOT $6 THEN clock_timestamp() + $7::float8 * interval '1 millisecond' END,
+           failed_at = CASE WHEN $6 THEN clock_timestamp() END
+      FROM released r
+     WHERE d.event_id = r.event_id AND d.handler = r.handler AND d.state = 'waiting'
+    RETURNING d.event_id, d.attempts, d.next_at
+  ), shown AS (
+    UPDATE :schema.event_queue q
+       SET attempts = greatest(q.attempts, w.attempts), failure_reason = $5, retry_at = coalesce(w.next_at, q.retry_at)
+      FROM written w
+     WHERE q.event_id = w.event_id AND q.status = 'retrying'
+  )
+  SELECT count(*)::integer AS written FROM written`;
+
+export interface AttemptEnd {
+  /** Spent by now. */
+  readonly attempts: number;
+  readonly dueInMs: number;
+  readonly reason: string;
+  readonly dead: boolean;
+}
+
+/**
+ * An attempt that had no success: failed, given up, deferred, or its worker was lost. Releases the claim in the same
+ * statement.
+ *
+ * @returns false when the claim is not ours any more: nothing was written
+ */
+export async function endAttempt(
+  db: Database,
+  attempt: Omit<Attempt, 'attempts'>,
+  { attempts, reason, dead, dueInMs }: AttemptEnd,
+): Promise<boolean> {
+  const { eventId, handler } = attempt;
+  const values = [eventId, handler, attempt.startedAt, attempts, reason, dead, dueInMs];
+  const { rows } = await db.query<{ written: number }>(END, values);
+  return rows[0]?.written === 1;
+}
+
+const READ = `
+  SELECT d.source, d.record, convert_from(d.body, 'UTF8') AS body,
+         q.event_type AS "eventType", q.aggregate_type AS "aggregateType", q.aggregate_id AS "aggregateId",
+         q.company_id AS "companyId", q.org_unit_id AS "orgUnitId", q.payload::text AS payload, q.headers, q.version,
+         q.correlation_id AS "correlationId", q.causation_id AS "causationId",
+         coalesce(to_char(q.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), q.occurred_at::text) AS "occurredAt"
+    FROM :schema.deliveries d
+    LEFT JOIN :schema.event_queue q ON q.event_id = d.event_id
+   WHERE d.event_id = $1 AND d.handler = $2`;
+
+type ReadRow = Omit<EventRecord, 'eventId'> & {
+  readonly source: string;
+  readonly record: Omit<EventRecord, 'payload'> | null;
+  readonly body: string | null;
+};
+
+/** The event of a delivery, from the outbox or from its copy. @returns undefined when neither is there any more */
+export async function readDeliveryEvent(db: Database, key: DeliveryKey): Promise<EventRecord | undefined> {
+  const { rows } = await db.query<ReadRow>(READ, [key.eventId, key.handler]);
+  const row = rows[0];
+  if (!row) return undefined;
+  const { source, record, body, ...queued } = row;
+  if (source !== 'outbox') return record && body !== null ? { ...record, payload: body } : undefined;
+  // Null in a row that a LEFT JOIN did not find.
+  return (queued.payload as string | null) === null ? undefined : { eventId: key.eventId, ...queued };
+}

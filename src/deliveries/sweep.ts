@@ -1,0 +1,53 @@
+import type { Database } from '../postgres/database';
+import type { WaitingDelivery } from '../workflows/deliveryMessages';
+import { settleRow } from './settleRow';
+
+/** A delivery whose run may be gone. */
+export interface Orphan extends WaitingDelivery {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly aggregateType: string;
+  readonly aggregateId: string;
+}
+
+/** Started by one look: the rest is found by the next, so that a mass of them does not drown Temporal. */
+const PER_LOOK = 200;
+
+/** '-infinity' is what a re-emit without Temporal leaves: nobody has started that run yet. */
+const TAKE = `
+  UPDATE :schema.deliveries d SET touched_at = clock_timestamp()
+    FROM (
+      SELECT event_id, handler FROM :schema.deliveries
+       WHERE state = 'waiting' AND next_at <= clock_timestamp()
+         AND (touched_at = '-infinity'
+              OR greatest(next_at, touched_at) < clock_timestamp() - $1::float8 * interval '1 millisecond')
+       ORDER BY next_at LIMIT ${PER_LOOK}
+         FOR UPDATE SKIP LOCKED
+    ) AS o
+   WHERE d.event_id = o.event_id AND d.handler = o.handler
+  RETURNING d.event_id AS "eventId", d.event_type AS "eventType", d.aggregate_type AS "aggregateType",
+            d.aggregate_id AS "aggregateId", d.handler, d.attempts, d.failure_reason AS reason, 0::float8 AS "dueInMs"`;
+
+/**
+ * Waiting deliveries that are overdue and that nobody has touched for `afterMs`: their run was terminated, or Temporal
+ * was restored from a backup, or it was away when they were written. A run that is there after all takes no notice.
+ */
+export async function takeOrphans(db: Database, afterMs: number): Promise<Orphan[]> {
+  return (await db.query<Orphan>(TAKE, [afterMs])).rows;
+}
+
+const UNSETTLED = `
+  SELECT q.event_id AS "eventId" FROM :schema.event_queue q
+   WHERE q.status = 'retrying'
+     AND NOT EXISTS (SELECT FROM :schema.deliveries d WHERE d.event_id = q.event_id AND d.state = 'waiting')
+   ORDER BY q.id LIMIT 1000`;
+
+/** Rows whose last delivery ended while the process that was to settle them died. @returns how many there were */
+export async function settleLeftRows(db: Database): Promise<number> {
+  const { rows } = await db.query<{ eventId: string }>(UNSETTLED);
+  await settleRow(
+    db,
+    rows.map(({ eventId }) => eventId),
+  );
+  return rows.length;
+}

@@ -1,0 +1,82 @@
+import type { Config } from '../config';
+import { PRUNE_CHUNK, pruneLedger } from '../ledger/prune';
+import type { Logger } from '../logger';
+import type { Database } from '../postgres/database';
+import type { DeliveryRuns } from '../temporal/deliveryRuns';
+import { settleLeftRows, takeOrphans } from './sweep';
+
+/** Chunks of one look: a backlog of years is forgotten within the hour, and no look lasts long. */
+const PRUNE_CHUNKS = 20;
+
+/**
+ * Looks now and then for what nobody else would finish: deliveries without a run, rows whose last delivery ended while
+ * its process died, ledger rows past their retention. Every worker sweeps; locked rows are left to the other.
+ */
+export class Sweeper {
+  private timer: NodeJS.Timeout | undefined;
+  private closed = false;
+  private sweeping: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly deps: {
+      readonly db: Database;
+      readonly config: Config;
+      readonly runs: Pick<DeliveryRuns, 'start'>;
+      readonly logger: Logger;
+    },
+  ) {}
+
+  /** The first look is at once: after a long downtime there is most to do. */
+  start(): void {
+    if (this.closed) return;
+    this.sweeping = this.sweep().finally(() => {
+      if (!this.closed) this.timer = setTimeout(() => this.start(), this.deps.config.handling.sweepMs).unref();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.timer);
+    await this.sweeping;
+  }
+
+  private async sweep(): Promise<void> {
+    const { db, config, logger } = this.deps;
+    try {
+      await this.startLostRuns();
+      const settled = await settleLeftRows(db);
+      if (settled > 0) logger.info({ rows: settled }, 'Settled rows whose deliveries were over');
+      let pruned = 0;
+      for (let chunk = 0; chunk < PRUNE_CHUNKS && !this.closed; chunk++) {
+        const rows = await pruneLedger(db, config.handling.retentionMs);
+        pruned += rows;
+        if (rows < PRUNE_CHUNK) break;
+      }
+      if (pruned > 0) logger.info({ rows: pruned }, 'Forgot ledger rows past their retention');
+    } catch (error) {
+      if (!this.closed) logger.warn(`The sweep failed and is tried again: ${(error as Error).message}`);
+    }
+  }
+
+  private async startLostRuns(): Promise<void> {
+    const { db, config, runs, logger } = this.deps;
+    const orphans = await takeOrphans(db, config.handling.sweepAfterMs);
+    const byEvent = new Map<string, typeof orphans>();
+    for (const orphan of orphans) byEvent.set(orphan.eventId, [...(byEvent.get(orphan.eventId) ?? []), orphan]);
+    for (const deliveries of byEvent.values()) {
+      const [first] = deliveries;
+      if (!first || this.closed) return;
+      try {
+        await runs.start(
+          first,
+          deliveries.map(({ handler, attempts, dueInMs, reason }) => ({ handler, attempts, dueInMs, reason })),
+        );
+      } catch (error) {
+        // Untouched for long once more, it is found again.
+        logger.debug(`A delivery run could not be started: ${(error as Error).message}`);
+        return;
+      }
+    }
+    if (byEvent.size > 0) logger.info({ events: byEvent.size }, 'Started delivery runs that were gone');
+  }
+}

@@ -1,0 +1,184 @@
+import type { Config } from '../config';
+import { Leases } from '../ledger/leases';
+import type { Logger } from '../logger';
+import type { Database } from '../postgres/database';
+import type { DeliveryRuns } from '../temporal/deliveryRuns';
+import type { WaitingDelivery } from '../workflows/deliveryMessages';
+import { Bookkeeping } from './bookkeeping';
+import { ExternalLane } from './externalLane';
+import type { RedactFailure } from './failureText';
+import type { HandlingOutcome, IncomingEvent, SettleHandling } from './incoming';
+import type { Lane, LaneDeps, TaskResult } from './lane';
+import { MissingLane } from './missingLane';
+import { RecordedHandlers } from './recorded';
+import type { HandlerRegistry } from './registry';
+import { Room } from './room';
+import { TransactionalLane } from './transactionalLane';
+
+export interface FastPathDeps {
+  readonly db: Database;
+  readonly config: Config;
+  readonly registry: HandlerRegistry;
+  readonly recorded: RecordedHandlers;
+  readonly runs: Pick<DeliveryRuns, 'start'>;
+  readonly leases: Leases;
+  readonly logger: Logger;
+  readonly redact?: RedactFailure | undefined;
+  /** Nothing more begins. */
+  readonly stopping: AbortSignal;
+  /** The grace is nearly over: what runs is cut short. */
+  readonly ending: AbortSignal;
+}
+
+/** An event in hand: open until each of its handlers has its result. */
+interface Work {
+  readonly event: IncomingEvent;
+  readonly settle: (outcome: HandlingOutcome) => void;
+  /** Handlers that have been asked. */
+  readonly asked: Set<string>;
+  readonly deliveries: WaitingDelivery[];
+  open: number;
+  handedOver: boolean;
+  returned: string | undefined;
+}
+
+/**
+ * Many events handled inside one activity: effects start the moment an event is handed in, each handler goes its own way,
+ * and what succeeds costs one ledger statement for a group. What fails or must wait becomes a delivery.
+ */
+export class FastPath {
+  private readonly lanes = new Map<string, Lane>();
+  private readonly books: Bookkeeping;
+  private readonly size: Room;
+  /** Events whose delivery run is being started; their bodies are not held any more. */
+  private starting = 0;
+  private inHand = 0;
+  private idle: (() => void)[] = [];
+
+  constructor(private readonly deps: FastPathDeps) {
+    const { db, config, leases, logger, stopping, ending } = deps;
+    this.size = new Room(4 * config.handling.concurrency, config.relay.batchSize);
+    this.books = new Bookkeeping(db, config, leases, logger, { stopping, ending }, () => this.size.changed());
+    stopping.addEventListener('abort', () => {
+      for (const lane of this.lanes.values()) lane.stop();
+    });
+  }
+
+  /** How many more events may be handed in now: what can be started soon. */
+  room(): number {
+    if (this.books.away || this.deps.stopping.aborted || this.starting > MAX_STARTING) return 0;
+    return Math.max(0, this.size.limit() - this.inHand);
+  }
+
+  /** Resolves when there is room, when `signal` aborts, or after `ms`. */
+  async whenRoomy(ms: number, signal: AbortSignal): Promise<void> {
+    const end = performance.now() + ms;
+    while (this.room() === 0 && !signal.aborted && performance.now() < end) {
+      await this.size.wait(end - performance.now(), signal);
+    }
+  }
+
+  /** Begins to handle; `settle` is called exactly once for each event, in any order, and late when a handler is slow. */
+  handle<E extends IncomingEvent>(events: readonly E[], settle: SettleHandling<E>): void {
+    for (const event of events) {
+      this.inHand++;
+      const work: Work = {
+        event,
+        settle: (outcome) => settle(event, outcome),
+        asked: new Set(),
+        deliveries: [],
+        open: 0,
+        handedOver: false,
+        returned: undefined,
+      };
+      this.ask(work);
+      if (work.open === 0) void this.withoutHandlers(work);
+    }
+  }
+
+  /** Resolves when nothing is in hand. */
+  async whenIdle(): Promise<void> {
+    if (this.inHand + this.starting > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+  }
+
+  /** Asks each handler of the event that has not been asked. */
+  private ask(work: Work): void {
+    const { registry, recorded } = this.deps;
+    const type = work.event.eventType;
+    const names = new Set([...registry.forType(type).map(({ name }) => name), ...recorded.forType(type)]);
+    const asking = [...names].filter((name) => !work.asked.has(name));
+    work.open += asking.length;
+    for (const name of asking) {
+      work.asked.add(name);
+      this.laneOf(name).add({ event: work.event, resolve: (result) => this.answered(work, result) });
+    }
+  }
+
+  /** Nobody takes it, as far as this worker knew: a handler may have been recorded a moment ago. */
+  private async withoutHandlers(work: Work): Promise<void> {
+    await this.deps.recorded.refresh().catch(() => undefined);
+    this.ask(work);
+    if (work.open === 0) void this.settle(work);
+  }
+
+  private answered(work: Work, result: TaskResult): void {
+    work.open--;
+    if (result.kind === 'handed over') {
+      work.handedOver = true;
+      work.deliveries.push(...result.deliveries);
+    } else if (result.kind === 'returned') {
+      work.returned = result.reason;
+    }
+    if (work.open > 0) return;
+    // The claim has told whether the recorded set has changed since the event was taken in.
+    this.ask(work);
+    if (work.open === 0) void this.settle(work);
+  }
+
+  private async settle(work: Work): Promise<void> {
+    const { event, deliveries } = work;
+    this.inHand--;
+    this.size.settled();
+    if (deliveries.length > 0) {
+      this.starting++;
+      await this.deps.runs.start(pick(event), deliveries).catch((error: Error) => {
+        this.deps.logger.debug(
+          { eventId: event.eventId },
+          `A delivery run could not be started (${error.message}); the sweep does it`,
+        );
+      });
+      this.starting--;
+      this.size.changed();
+    }
+    work.settle(outcomeOf(work));
+    if (this.inHand + this.starting === 0) for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  private laneOf(name: string): Lane {
+    let lane = this.lanes.get(name);
+    if (!lane) {
+      const handler = this.deps.registry.get(name);
+      const deps: LaneDeps = { ...this.deps, books: this.books, redact: this.deps.redact };
+      lane = !handler
+        ? new MissingLane(name, deps)
+        : handler.transactional
+          ? new TransactionalLane(handler, deps)
+          : new ExternalLane(handler, deps);
+      if (this.deps.stopping.aborted) lane.stop();
+      this.lanes.set(name, lane);
+    }
+    return lane;
+  }
+}
+
+/** Ids only, so a mass failure costs little memory; past it, taking more events in would only make the queue longer. */
+const MAX_STARTING = 5_000;
+
+function outcomeOf({ returned, handedOver, asked }: Work): HandlingOutcome {
+  if (returned !== undefined) return { kind: 'returned', reason: returned };
+  return handedOver ? { kind: 'handed over' } : { kind: 'handled', handlers: asked.size };
+}
+
+function pick({ eventId, eventType, aggregateType, aggregateId }: IncomingEvent) {
+  return { eventId, eventType, aggregateType, aggregateId };
+}

@@ -1,0 +1,37 @@
+/**
+ * Turns many single requests into few statements: what arrives while one is under way goes with the next. Nothing waits
+ * for a timer, so a lone request costs no delay.
+ */
+export class Gather<Item, Result> {
+  private waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
+  private flushing = false;
+
+  /** @param flush answers the items in their order; when it throws, each of them fails */
+  constructor(
+    private readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>,
+    private readonly atMost = 500,
+  ) {}
+
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject });
+      if (!this.flushing) void this.run();
+    });
+  }
+
+  private async run(): Promise<void> {
+    this.flushing = true;
+    // What is added in the same turn goes together.
+    await Promise.resolve();
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.splice(0, this.atMost);
+      try {
+        const results = await this.flush(batch.map(({ item }) => item));
+        batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.flushing = false;
+  }
+}

@@ -1,0 +1,171 @@
+import { retryBackoff } from '../backoff';
+import type { Config } from '../config';
+import type { HandedOver, HandOver } from '../deliveries/handOver';
+import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
+import type { Logger } from '../logger';
+import type { Database } from '../postgres/database';
+import type { WaitingDelivery } from '../workflows/deliveryMessages';
+import { AggregateQueue } from './aggregateQueue';
+import type { Bookkeeping } from './bookkeeping';
+import { failureText, type RedactFailure } from './failureText';
+import type { IncomingEvent } from './incoming';
+import type { RecordedHandlers } from './recorded';
+
+/** What became of one handler of one event. */
+export type TaskResult =
+  | { readonly kind: 'done' }
+  /** A delivery run sees it through; to be started with these, unless that has been done. */
+  | { readonly kind: 'handed over'; readonly deliveries: readonly WaitingDelivery[] }
+  | { readonly kind: 'returned'; readonly reason: string };
+
+/** One handler of one event. */
+export interface Task {
+  readonly event: IncomingEvent;
+  readonly resolve: (result: TaskResult) => void;
+}
+
+/** A task whose ledger claim is ours. */
+export interface ClaimedTask extends Task {
+  readonly claim: LedgerClaim;
+  /** Aborts when the claim is ours no more. */
+  readonly lost: AbortSignal;
+}
+
+export interface LaneDeps {
+  readonly db: Database;
+  readonly config: Config;
+  readonly books: Bookkeeping;
+  readonly recorded: RecordedHandlers;
+  readonly logger: Logger;
+  readonly redact: RedactFailure | undefined;
+  readonly ending: AbortSignal;
+}
+
+/** In progress at once, as a multiple of the concurrency: what runs, and twice as much claimed ahead of it. */
+export const AHEAD = 3;
+
+const STOPPING: TaskResult = { kind: 'returned', reason: 'the worker stops' };
+
+/** The way of all events through one handler: in order within an aggregate, many aggregates at a time. */
+export abstract class Lane {
+  protected readonly queue = new AggregateQueue<Task>();
+  protected inProgress = 0;
+  private stopped = false;
+
+  constructor(
+    readonly handlerName: string,
+    protected readonly deps: LaneDeps,
+  ) {}
+
+  add(task: Task): void {
+    if (this.stopped) return task.resolve(STOPPING);
+    const { aggregateType, aggregateId } = task.event;
+    this.queue.push(`${aggregateType} ${aggregateId}`, task);
+    this.pump();
+  }
+
+  /** What has not begun is given back; what has begun goes on to its end. */
+  stop(): void {
+    this.stopped = true;
+    for (const task of this.queue.empty()) task.resolve(STOPPING);
+  }
+
+  /** Begins what may begin. */
+  protected abstract pump(): void;
+
+  protected get room(): number {
+    return AHEAD * this.deps.config.handling.concurrency - this.inProgress;
+  }
+
+  /** Claims the ledger for tasks that are about to begin; those that must not begin are resolved here. */
+  protected async begin(tasks: readonly Task[]): Promise<ClaimedTask[]> {
+    const { books, recorded } = this.deps;
+    const handler = this.handlerName;
+    const since = performance.now();
+    const answer = await books.claim(tasks.map(({ event }) => ({ eventId: event.eventId, handler })));
+    if (!answer) {
+      for (const task of tasks) task.resolve(STOPPING);
+      return [];
+    }
+    const claimed: ClaimedTask[] = [];
+    tasks.forEach((task, index) => {
+      const verdict = answer.verdicts[index];
+      if (verdict?.kind === 'claimed') {
+        const claim = { eventId: task.event.eventId, handler, startedAt: verdict.startedAt };
+        claimed.push({ ...task, claim, lost: books.hold(claim, since) });
+      } else if (verdict) void this.pass(task, verdict);
+    });
+    await recorded.follow(answer.revision).catch(() => undefined);
+    return claimed;
+  }
+
+  private async pass(task: Task, verdict: Exclude<LedgerVerdict, { kind: 'claimed' }>): Promise<void> {
+    const { maxAttempts, relay } = this.deps.config;
+    if (verdict.kind === 'done') return task.resolve({ kind: 'done' });
+    if (verdict.kind === 'delivery') {
+      const { state, delivery } = verdict;
+      if (state === 'skipped') return task.resolve({ kind: 'done' });
+      // Asked for again: whoever handed it over may have died before its run was started.
+      return task.resolve({ kind: 'handed over', deliveries: state === 'waiting' ? [delivery] : [] });
+    }
+    if (verdict.kind === 'held') {
+      const reason = 'another worker is at work on it';
+      return this.handOver(task, { startedAt: null, attempts: 0, dueInMs: verdict.forMs, reason, dead: false });
+    }
+    // A handler that kills its process spends its own attempts in this way (C04).
+    const waited = retryBackoff(1, relay.backoffFirstMs, relay.backoffMaxMs) - verdict.sinceMs;
+    return this.handOver(task, {
+      startedAt: verdict.startedAt,
+      attempts: 1,
+      dueInMs: Math.max(0, waited),
+      reason: WORKER_LOST,
+      dead: maxAttempts <= 1,
+    });
+  }
+
+  /** The first attempt has failed. */
+  protected fail(task: ClaimedTask, thrown: unknown): Promise<void> {
+    const { config, redact } = this.deps;
+    const { firstMs, maxMs } = { firstMs: config.relay.backoffFirstMs, maxMs: config.relay.backoffMaxMs };
+    return this.handOver(task, {
+      startedAt: task.claim.startedAt,
+      attempts: 1,
+      dueInMs: retryBackoff(1, firstMs, maxMs),
+      reason: failureText(thrown, redact, { eventId: task.event.eventId, handler: this.handlerName }),
+      dead: config.maxAttempts <= 1,
+    });
+  }
+
+  /** The worker does not know the event's version, or the handler, yet. No attempt is spent. */
+  protected defer(task: ClaimedTask, dueInMs: number, reason: string): Promise<void> {
+    return this.handOver(task, { startedAt: task.claim.startedAt, attempts: 0, dueInMs, reason, dead: false });
+  }
+
+  /** It can never fit: trying again would not help. */
+  protected bury(task: ClaimedTask, reason: string): Promise<void> {
+    return this.handOver(task, { startedAt: task.claim.startedAt, attempts: 1, dueInMs: 0, reason, dead: true });
+  }
+
+  protected async giveBack(task: ClaimedTask): Promise<void> {
+    await this.deps.books.release(task.claim);
+    task.resolve(STOPPING);
+  }
+
+  private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>): Promise<void> {
+    const { books, logger } = this.deps;
+    const delivery: HandedOver | undefined = await books.handOver({
+      ...given,
+      event: task.event,
+      handler: this.handlerName,
+    });
+    if (delivery?.dead) {
+      const { eventId, handler, attempts, reason } = delivery;
+      logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);
+    }
+    // Without one the claim was not ours any more: its new owner sees the event through.
+    task.resolve({ kind: 'handed over', deliveries: delivery ? [delivery] : [] });
+  }
+}
+
+export const WORKER_LOST = 'the worker was lost while it ran this handler';
+export const EXHAUSTED = 'event exhausted max deliveries';

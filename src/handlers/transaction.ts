@@ -1,0 +1,89 @@
+import type { PoolClient, QueryResultRow } from 'pg';
+import { finishLedger, type Runner } from '../ledger/finish';
+import { binder, type Database } from '../postgres/database';
+import type { Transaction } from './defineHandler';
+
+/** The statements that end a transaction, or make one in it that would end this one's guarantees. */
+const CONTROL =
+  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+)?to\b))\b/i;
+
+/** Rolls back without being an error of the handler: the claim was lost, or the group is to be repeated. */
+export class RollBack extends Error {}
+
+export interface OpenTransaction {
+  /** What the handler gets. */
+  readonly tx: Transaction;
+  /** For our own statements in it. */
+  readonly run: Runner;
+  /** No statement passes any more: a handler that goes on after its end must not write into what comes next. */
+  close(): void;
+}
+
+/**
+ * Runs `work` in a transaction that commits with it. The connection is not used again when the transaction's end is
+ * unknown or something in it may still be under way.
+ *
+ * @throws what `work` or the commit threw; nothing of it is there then, but for a commit whose answer was lost
+ */
+export async function inTransaction<T>(
+  db: Database,
+  timeoutMs: number,
+  work: (open: OpenTransaction) => Promise<T>,
+): Promise<T> {
+  const client = await db.pool.connect();
+  let broken: Error | undefined;
+  const onError = (error: Error) => (broken = error);
+  client.on('error', onError);
+  const open = openOn(client, db.schema, timeoutMs);
+  try {
+    await client.query('BEGIN');
+    const result = await work(open);
+    open.close();
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    open.close();
+    // A handler that was cut off may have a statement under way; waiting for it would wait for the handler.
+    if (open.pending()) broken ??= new Error('a statement of a handler was still under way');
+    if (!broken) await client.query('ROLLBACK').catch(onError);
+    throw error;
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+function openOn(client: PoolClient, schema: string, timeoutMs: number): OpenTransaction & { pending(): boolean } {
+  const bind = binder(schema);
+  let closed = false;
+  let pending = 0;
+  const send = async (query: { text: string; values?: unknown[] }) => {
+    if (closed) throw new Error("the handler's transaction is over: await everything that a handler starts");
+    pending++;
+    try {
+      // The pool's own limit is for our statements; a handler has its own time.
+      return await client.query({ ...query, query_timeout: timeoutMs } as { text: string; values?: unknown[] });
+    } finally {
+      pending--;
+    }
+  };
+  const tx: Transaction = {
+    query: async (query: string | { text: string; values?: unknown[] }, values?: unknown[]) => {
+      const given = typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
+      if (CONTROL.test(given.text)) {
+        throw new Error(
+          'the transaction of a handler commits with the ledger: do not begin, commit or roll back in it',
+        );
+      }
+      return send(given);
+    },
+  };
+  const run: Runner = <Row extends QueryResultRow>(text: string, values: unknown[]) =>
+    client.query<Row>(bind(text), values);
+  return { tx, run, close: () => void (closed = true), pending: () => pending > 0 };
+}
+
+/** @throws RollBack when one of the claims is not ours any more */
+export async function finishOrRollBack(run: Runner, claims: Parameters<typeof finishLedger>[1]): Promise<void> {
+  if ((await finishLedger(run, claims)).size !== claims.length) throw new RollBack('a ledger claim was lost');
+}

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readClaim } from '../ledger/read';
+import { isOutage } from '../postgres/outage';
+import type { HandledEvent, Handler } from './defineHandler';
+import { newerVersion } from './externalLane';
+import { Lane, type ClaimedTask, type LaneDeps, type Task } from './lane';
+import { readEvent } from './readEvent';
+import { runHandler } from './runHandler';
+import { finishOrRollBack, inTransaction, RollBack } from './transaction';
+
+/** A shared transaction holds its connection and its rows for about so long; slower handlers do not share. */
+const SHARED_MS = 20;
+/** The failure of a statement before it, or of a rival's: not the event's own. */
+const NOT_ITS_OWN = new Set(['25P02', '40001', '40P01']);
+const PAUSE_MS = 500;
+
+interface ReadyTask extends ClaimedTask {
+  readonly handled: HandledEvent;
+}
+
+type Together =
+  | { readonly kind: 'committed' }
+  /** This one failed, by its own doing. */
+  | { readonly kind: 'blamed'; readonly task: ReadyTask; readonly thrown: unknown }
+  | { readonly kind: 'interrupted' }
+  /** The transaction failed as a whole. */
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/**
+ * Handlers whose effect commits with the ledger. Quick ones share a transaction, which halves what an event costs; when
+ * one of them fails, the others are run again without it, so that it costs only its own effect.
+ */
+export class TransactionalLane extends Lane {
+  private units = 0;
+  private groupSize = 4;
+  private averageMs = 5;
+
+  constructor(
+    private readonly handler: Handler,
+    deps: LaneDeps,
+  ) {
+    super(handler.name, deps);
+  }
+
+  /** Two connections of the pool are left to claims and marks. */
+  private get maxUnits(): number {
+    const { handling, poolSize } = this.deps.config;
+    return Math.max(1, Math.min(handling.concurrency, poolSize - 2));
+  }
+
+  protected pump(): void {
+    while (this.units < this.maxUnits) {
+      const size = Math.min(this.groupSize, this.room);
+      if (size <= 0) return;
+      const taken = this.queue.take(size, size);
+      if (taken.length === 0) return;
+      const tasks = taken.flatMap(({ items }) => items);
+      this.units++;
+      this.inProgress += tasks.length;
+      void this.unit(tasks).finally(() => {
+        this.units--;
+        this.inProgress -= tasks.length;
+        for (const { key } of taken) this.queue.free(key);
+        this.pump();
+      });
+    }
+  }
+
+  private async unit(tasks: readonly Task[]): Promise<void> {
+    let left = await this.read(await this.begin(tasks));
+    while (left.length > 0) {
+      const result = await this.together(left);
+      if (result.kind === 'committed') return this.done(left);
+      if (result.kind === 'interrupted') return void (await Promise.all(left.map((task) => this.giveBack(task))));
+      if (result.kind === 'blamed') {
+        left = left.filter((task) => task !== result.task);
+        await this.fail(result.task, result.thrown);
+      } else if (left.length > 1) {
+        for (const task of left) await this.alone(task);
+        return;
+      } else {
+        const [task] = left;
+        left = task && (await this.again(task, result.error)) ? left : [];
+      }
+    }
+  }
+
+  private async alone(task: ReadyTask): Promise<void> {
+    for (;;) {
+      const result = await this.together([task]);
+      if (result.kind === 'committed') return this.done([task]);
+      if (result.kind === 'interrupted') return this.giveBack(task);
+      if (result.kind === 'blamed') return this.fail(task, result.thrown);
+      if (!(await this.again(task, result.error))) return;
+    }
+  }
+
+  /** After a transaction that failed as a whole, with this task alone in it. @returns true when it is to be run again */
+  private async again(task: ReadyTask, error: unknown): Promise<boolean> {
+    const { db, ending } = this.deps;
+    for (;;) {
+      if (ending.aborted) {
+        await this.giveBack(task);
+        return false;
+      }
+      try {
+        // The answer to a commit may have been lost, and the commit not.
+        const claim = await readClaim(db, task.claim);
+        if (claim === 'done') this.done([task]);
+        else if (claim === 'gone') this.lost(task);
+        else if (isOutage(error)) return true;
+        else await this.fail(task, error);
+        return false;
+      } catch {
+        await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
+      }
+    }
+  }
+
+  private async together(tasks: readonly ReadyTask[]): Promise<Together> {
+    const { db, ending } = this.deps;
+    const { handler } = this;
+    let ended: Exclude<Together, { kind: 'committed' | 'failed' }> | undefined;
+    const begun = performance.now();
+    try {
+      await inTransaction(db, handler.timeoutMs, async ({ tx, run }) => {
+        for (const task of tasks) {
+          const result = await runHandler(handler, task.handled, { attempt: 1, tx, ending, lost: task.lost });
+          if (result.kind === 'ran') continue;
+          ended = result.kind === 'failed' ? { kind: 'blamed', task, thrown: result.thrown } : result;
+          throw new RollBack('a handler failed');
+        }
+        await finishOrRollBack(
+          run,
+          tasks.map(({ claim }) => claim),
+        );
+      });
+    } catch (error) {
+      this.groupSize = 1;
+      if (ended?.kind !== 'blamed') return ended ?? { kind: 'failed', error };
+      const code = (ended.thrown as { code?: unknown } | null)?.code;
+      const shared = tasks.length > 1 && typeof code === 'string' && NOT_ITS_OWN.has(code);
+      return shared || isOutage(ended.thrown) ? { kind: 'failed', error: ended.thrown } : ended;
+    }
+    this.adapt((performance.now() - begun) / tasks.length);
+    return { kind: 'committed' };
+  }
+
+  private adapt(ms: number): void {
+    this.averageMs = 0.8 * this.averageMs + 0.2 * ms;
+    const wanted = Math.floor(SHARED_MS / this.averageMs);
+    this.groupSize = Math.max(1, Math.min(2 * this.groupSize, wanted, this.deps.config.handling.concurrency));
+  }
+
+  private done(tasks: readonly ClaimedTask[]): void {
+    for (const task of tasks) {
+      this.deps.books.letGo(task.claim);
+      task.resolve({ kind: 'done' });
+    }
+  }
+
+  private lost(task: ClaimedTask): void {
+    this.deps.books.letGo(task.claim);
+    task.resolve({ kind: 'handed over', deliveries: [] });
+  }
+
+  /** Those that fit; the others are handed over. */
+  private async read(claimed: readonly ClaimedTask[]): Promise<ReadyTask[]> {
+    const ready: ReadyTask[] = [];
+    for (const task of claimed) {
+      const reading = await readEvent(this.handler, task.event);
+      if (reading.kind === 'ready') ready.push({ ...task, handled: reading.event });
+      else if (reading.kind === 'unfit') await this.bury(task, reading.reason);
+      else
+        await this.defer(
+          task,
+          this.deps.config.handling.newerVersionMs,
+          newerVersion(reading.version, reading.known),
+        );
+    }
+    return ready;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Client } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config';
+import { deliveryWorkflowId } from '../deliveries/deliveryId';
+import type { deliverEvent } from '../workflows/deliverEvent';
+import type { DeliverInput, WaitingDelivery } from '../workflows/deliveryMessages';
+
+/** The event of a delivery run: what its page shows. */
+export type DeliveryEvent = Pick<DeliverInput, 'eventId' | 'eventType' | 'aggregateType' | 'aggregateId'>;
+
+export const SEARCH_ATTRIBUTES = {
+  eventType: defineSearchAttributeKey('OutboxEventType', SearchAttributeType.KEYWORD),
+  aggregateId: defineSearchAttributeKey('OutboxAggregateId', SearchAttributeType.KEYWORD),
+  handler: defineSearchAttributeKey('OutboxHandler', SearchAttributeType.KEYWORD_LIST),
+};
+
+/** Starts and reaches delivery runs, at most so many a second: a mass failure must not drown Temporal. */
+export class DeliveryRuns {
+  private client: Client | undefined;
+  private searchable = false;
+  private nextAt = 0;
+
+  constructor(private readonly config: Config) {}
+
+  /** @param searchable the namespace knows our search attributes; without them a start that names them is refused */
+  use(client: Client | undefined, searchable = false): void {
+    this.client = client;
+    this.searchable = searchable;
+  }
+
+  /**
+   * Hands deliveries to the event's run, which is started unless it is open. Asking twice is harmless.
+   *
+   * @throws when Temporal is away: the rows stand in `deliveries`, and the sweep starts the run later
+   */
+  async start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
+    await this.turn();
+    if (!this.client) throw new Error('Temporal is away');
+    const { config } = this;
+    const { eventId, eventType, aggregateType, aggregateId } = event;
+    const input: DeliverInput = {
+      ...{ eventId, eventType, aggregateType, aggregateId },
+      timings: {
+        heartbeatTimeoutMs: config.relay.heartbeatTimeoutMs,
+        activityRetryMs: config.relay.activityRetryMs,
+        backoffFirstMs: config.relay.backoffFirstMs,
+        backoffMaxMs: config.relay.backoffMaxMs,
+      },
+    };
+    await this.client.workflow.signalWithStart<typeof deliverEvent, [readonly WaitingDelivery[]]>('deliverEvent', {
+      workflowId: deliveryWorkflowId(config.schema, eventId),
+      taskQueue: config.deliveryTaskQueue,
+      args: [input],
+      signal: 'deliver',
+      signalArgs: [waiting],
+      staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
+      ...(this.searchable && {
+        typedSearchAttributes: new TypedSearchAttributes([
+          { key: SEARCH_ATTRIBUTES.eventType, value: eventType },
+          { key: SEARCH_ATTRIBUTES.aggregateId, value: aggregateId.slice(0, 255) },
+          { key: SEARCH_ATTRIBUTES.handler, value: waiting.map(({ handler }) => handler) },
+        ]),
+      }),
+    });
+  }
+
+  /** One place on the schedule of starts. */
+  private async turn(): Promise<void> {
+    const now = performance.now();
+    const at = Math.max(now, this.nextAt);
+    this.nextAt = at + 1_000 / this.config.handling.runStartsPerSecond;
+    if (at > now) await sleep(at - now);
+  }
+}

@@ -1,0 +1,101 @@
+import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { createDeliveryActivities } from '../activities/delivery';
+import type { RelayActivities } from '../activities/relay';
+import type { Config } from '../config';
+
+export interface WorkersOptions {
+  readonly config: Config;
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  /** Task queue that only this process polls. */
+  readonly ownQueue: string;
+  readonly bundle: { readonly codePath: string } | undefined;
+  readonly relay: RelayActivities;
+  /** Absent in a process without handlers. */
+  readonly delivery: ReturnType<typeof createDeliveryActivities> | undefined;
+}
+
+/** One Temporal worker for each task queue that this process polls. */
+export async function createWorkers(options: WorkersOptions): Promise<Worker[]> {
+  const { config, connection, namespace, ownQueue, relay, delivery } = options;
+  const common = {
+    ...{ connection, namespace },
+    shutdownGraceTime: config.worker.shutdownGraceMs,
+    shutdownForceTime: config.worker.shutdownGraceMs + 4_000,
+  };
+  const workflows = {
+    ...workflowSource(options.bundle),
+    stickyQueueScheduleToStartTimeout: config.worker.stickyTimeoutMs,
+  };
+  const workers = [
+    await Worker.create({
+      ...common,
+      ...workflows,
+      taskQueue: config.taskQueue,
+      activities: relay,
+      // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
+      maxCachedWorkflows: 50,
+      tuner: slots(10, 20),
+      ...pollers(2),
+    }),
+    await Worker.create({
+      ...common,
+      taskQueue: ownQueue,
+      activities: { publish: relay.publish },
+      // Backend `db`: each batch that waits for a slow handler holds one.
+      tuner: slots(1, 40),
+      ...pollers(1),
+    }),
+  ];
+  if (delivery) {
+    workers.push(
+      await Worker.create({
+        ...common,
+        ...workflows,
+        taskQueue: config.deliveryTaskQueue,
+        activities: delivery,
+        // Runs wait for minutes: one that is not cached is read again from its history, which is short.
+        maxCachedWorkflows: 500,
+        tuner: slots(20, config.handling.concurrency),
+        ...pollers(2),
+      }),
+    );
+  }
+  return workers;
+}
+
+/** The bundle that the build made; without it (tests, development) the workflows are bundled now. */
+function workflowSource(
+  given: WorkersOptions['bundle'],
+): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'dataConverter'> {
+  if (given) return { workflowBundle: given };
+  const bundle = join(__dirname, '..', 'workflow-bundle.js');
+  return existsSync(bundle)
+    ? { workflowBundle: { codePath: bundle } }
+    : {
+        workflowsPath: require.resolve('../workflows'),
+        dataConverter: { payloadConverterPath: require.resolve('../workflows/payloadConverter') },
+      };
+}
+
+/**
+ * Few: each poll of a worker that is frozen or cut off, but whose connection stands, swallows one task until that task's
+ * time-out, one after the other. With the default of ten of each kind, such a worker held the relay up for a minute.
+ */
+function pollers(activities: number): Pick<WorkerOptions, 'workflowTaskPollerBehavior' | 'activityTaskPollerBehavior'> {
+  const fixed = (maximum: number) => ({ type: 'simple-maximum' as const, maximum });
+  // Two is the least: one for the sticky queue.
+  return { workflowTaskPollerBehavior: fixed(2), activityTaskPollerBehavior: fixed(activities) };
+}
+
+function slots(workflows: number, activities: number): NonNullable<WorkerOptions['tuner']> {
+  const fixed = (numSlots: number) => ({ type: 'fixed-size' as const, numSlots });
+  return {
+    workflowTaskSlotSupplier: fixed(workflows),
+    activityTaskSlotSupplier: fixed(activities),
+    localActivityTaskSlotSupplier: fixed(1),
+    nexusTaskSlotSupplier: fixed(1),
+  };
+}

@@ -1,0 +1,216 @@
+import {
+  ActivityFailure,
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  setDefaultSignalHandler,
+  setHandler,
+  sleep,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { retryBackoff } from '../backoff';
+import type { ReceiveResult } from '../consumer/outcome';
+import { consumerDetails } from './consumerDetails';
+import { readJoin } from './consumerJoin';
+import * as messages from './consumerMessages';
+import { ConsumerMemory, Member, type ConsumerInput } from './consumerState';
+import { consumerStepsOf } from './consumerSteps';
+
+/** Below it a run would continue as new for ever and receive nothing. */
+const MIN_ROLL_OVER_EVENTS = 50;
+/** Reply subjects of one acknowledgement: some 80 KB. */
+const ACKNOWLEDGED_AT_ONCE = 1_000;
+const FAULT_PAUSE_MS = 5_000;
+
+/**
+ * Lets each worker that has joined receive, for ever: one `receive` is open on the worker's own queue. A worker that is
+ * gone is forgotten; one that is alive joins again by itself. A request to cancel it is carried out as a pause is, and
+ * then ends it.
+ */
+export async function consumer(input: ConsumerInput): Promise<void> {
+  const { cancelRequested } = CancellationScope.current();
+  // A cancelled scope rejects everything in it, at once and for ever: receives would end without their counts.
+  return CancellationScope.nonCancellable(() => run(input, cancelRequested));
+}
+
+async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Promise<void> {
+  const memory = new ConsumerMemory(input);
+  /** Each receive that can be cut short. */
+  const open = new Set<CancellationScope>();
+  let acknowledgement: CancellationScope | undefined;
+  let serving = 0;
+  let acknowledging = false;
+  let wakes = 0;
+
+  const endReceives = () => open.forEach((scope) => scope.cancel());
+  const show = () => setCurrentDetails(consumerDetails(memory.status()));
+  listen();
+  cancelRequested.catch(() => {
+    memory.cancelled = true;
+  });
+  for (const member of memory.members.values()) void serve(member);
+  void acknowledgeAll();
+  show();
+
+  await condition(shouldLeave);
+  memory.rollingOver = !memory.cancelled;
+  show();
+  endReceives();
+  acknowledgement?.cancel();
+  await condition(() => serving === 0 && !acknowledging && allHandlersFinished());
+  if (memory.cancelled)
+    throw new CancelledFailure('The consumer was cancelled; the next worker that joins begins another');
+  await continueAsNew<typeof consumer>(memory.carry());
+
+  /** Never rejects. Ends when the worker is gone, or this run is over. */
+  async function serve(member: Member): Promise<void> {
+    serving++;
+    while (!shouldLeave() && memory.members.get(member.queue) === member) {
+      if (memory.paused) {
+        await condition(() => !memory.paused || shouldLeave());
+        continue;
+      }
+      const result = await receiveOn(member);
+      if (result) await digest(member, result);
+      show();
+    }
+    serving--;
+  }
+
+  /** @returns `undefined` when it was cut short, or the worker is gone */
+  async function receiveOn(member: Member): Promise<ReceiveResult | undefined> {
+    member.state = 'receiving';
+    let scope: CancellationScope | undefined;
+    let failure: unknown;
+    try {
+      return await CancellationScope.cancellable(() => {
+        scope = CancellationScope.current();
+        open.add(scope);
+        return consumerStepsOf(member.timings).receive(member.queue)();
+      });
+    } catch (error) {
+      failure = error;
+    } finally {
+      if (scope) open.delete(scope);
+      member.state = 'resting';
+    }
+    if (!isCancellation(failure)) await fail(member, failure);
+    return undefined;
+  }
+
+  async function digest(member: Member, result: ReceiveResult): Promise<void> {
+    memory.received(member, result);
+    void acknowledgeAll();
+    if (result.kind === 'left') memory.members.delete(member.queue);
+    else if (result.kind === 'received') member.failures = 0;
+    else await waitOn(member, result.reason ?? 'the broker is away');
+  }
+
+  async function fail(member: Member, error: unknown): Promise<void> {
+    const cause = error instanceof ActivityFailure && error.cause ? error.cause : error;
+    if (cause instanceof TimeoutFailure) {
+      memory.members.delete(member.queue);
+      memory.add({ lostWorkers: 1 });
+      log.warn('A worker is gone; it joins again if it is alive', { worker: member.queue });
+      return;
+    }
+    await waitOn(member, `The receive failed: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+
+  /** On the shared schedule, one place for each worker: the others receive meanwhile. */
+  async function waitOn(member: Member, reason: string): Promise<void> {
+    member.state = 'waiting';
+    member.reason = reason.slice(0, 300);
+    member.failures++;
+    memory.error(reason, new Date());
+    show();
+    const seen = wakes;
+    const { backoffFirstMs, backoffMaxMs } = member.timings;
+    const wait = retryBackoff(member.failures, backoffFirstMs, backoffMaxMs);
+    await condition(() => wakes !== seen || memory.paused || shouldLeave(), wait, { summary: 'waits for the broker' });
+    member.state = 'resting';
+  }
+
+  /** One at a time, beside the receives. Never rejects. */
+  async function acknowledgeAll(): Promise<void> {
+    if (acknowledging) return;
+    acknowledging = true;
+    while (memory.unsettled.length > 0 && !shouldLeave()) {
+      const replies = memory.unsettled.splice(0, ACKNOWLEDGED_AT_ONCE);
+      try {
+        await CancellationScope.cancellable(() => {
+          acknowledgement = CancellationScope.current();
+          return consumerStepsOf(memory.timings).acknowledge(replies);
+        });
+        memory.add({ acknowledgedElsewhere: replies.length });
+      } catch (error) {
+        memory.unsettled.unshift(...replies);
+        // Retried for ever by its options, so this is a fault of the set-up; without a pause it would spin.
+        if (!isCancellation(error)) await sleep(FAULT_PAUSE_MS);
+      }
+      show();
+    }
+    acknowledging = false;
+  }
+
+  function shouldLeave(): boolean {
+    if (memory.cancelled || memory.rollingOver) return true;
+    const { continueAsNewSuggested, historyLength } = workflowInfo();
+    const limit = memory.timings.rollOverEvents;
+    return continueAsNewSuggested || (limit > 0 && historyLength >= Math.max(limit, MIN_ROLL_OVER_EVENTS));
+  }
+
+  function join(input: unknown): void {
+    const request = readJoin(input);
+    if (!request) return;
+    const known = memory.members.get(request.queue);
+    if (known) {
+      known.timings = request.timings;
+      return;
+    }
+    const member = new Member(request.queue, request.timings);
+    memory.members.set(member.queue, member);
+    memory.timings = request.timings;
+    if (!shouldLeave()) void serve(member);
+    show();
+  }
+
+  function pause(): boolean {
+    const changed = !memory.paused;
+    memory.paused = true;
+    endReceives();
+    show();
+    return changed;
+  }
+
+  function resume(): boolean {
+    const changed = memory.paused;
+    memory.paused = false;
+    show();
+    return changed;
+  }
+
+  function listen(): void {
+    setHandler(messages.statusQuery, () => memory.status(), { description: 'State, workers, totals, last error' });
+    setHandler(messages.joinSignal, (request: unknown) => join(request), { description: 'Sent by workers' });
+    setHandler(messages.pauseSignal, () => void pause(), { description: 'Receive nothing until resume' });
+    setHandler(messages.resumeSignal, () => void resume(), { description: 'Go on after a pause' });
+    setHandler(messages.wakeSignal, () => void wakes++, { description: 'End the waits for a broker early' });
+    setDefaultSignalHandler((name) =>
+      log.warn('A signal that the consumer does not know was ignored', { signal: name.slice(0, 100) }),
+    );
+    setHandler(messages.pauseUpdate, async () => {
+      const changed = pause();
+      await condition(() => memory.quiet || !memory.paused);
+      show();
+      return { changed };
+    });
+    setHandler(messages.resumeUpdate, () => ({ changed: resume() }));
+  }
+}

@@ -1,0 +1,44 @@
+import { log, workflowInfo } from '@temporalio/workflow';
+import type { ConsumerTimings } from '../consumer/outcome';
+import type { JoinRequest } from './consumerMessages';
+
+/** Time-outs of an activity, and waits: 0 would be refused, and fail the workflow task for ever, or make a loop spin. */
+const POSITIVE: readonly (keyof ConsumerTimings)[] = [
+  'longPollMs',
+  'sliceMs',
+  'publishTimeoutMs',
+  'heartbeatTimeoutMs',
+  'activityRetryMs',
+  'ownQueueTimeoutMs',
+  'backoffFirstMs',
+  'backoffMaxMs',
+];
+const MAX_MS = 2_147_483_647;
+
+/** What a `join` signal says; `undefined`, with a line in the log, for whatever else was sent. */
+export function readJoin(input: unknown): JoinRequest | undefined {
+  const { queue, timings } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>;
+  const { taskQueue } = workflowInfo();
+  if (typeof queue !== 'string' || !queue.startsWith(`${taskQueue}/`) || queue.length > 500) {
+    log.warn(`A join signal was ignored: its queue is none of ${taskQueue}/…`);
+    return undefined;
+  }
+  const read = readTimings(timings);
+  if (!read) {
+    log.warn('A join signal was ignored: it has no usable timings');
+    return undefined;
+  }
+  return { queue, timings: read };
+}
+
+function readTimings(given: unknown): ConsumerTimings | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const timings = given as Record<string, unknown>;
+  const whole = (name: string, min: number) => {
+    const value = timings[name];
+    return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= MAX_MS;
+  };
+  if (!POSITIVE.every((name) => whole(name, 1)) || !whole('rollOverEvents', 0)) return undefined;
+  const names: readonly string[] = [...POSITIVE, 'rollOverEvents'];
+  return Object.fromEntries(names.map((name) => [name, timings[name]])) as unknown as ConsumerTimings;
+}

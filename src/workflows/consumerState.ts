@@ -1,0 +1,110 @@
+import { MAX_UNSETTLED, type ConsumerTimings, type ReceiveResult } from '../consumer/outcome';
+import type { ConsumerState, ConsumerStatus, ConsumerTotals, ConsumerWorker, JoinRequest } from './consumerMessages';
+
+/** A worker as the consumer knows it. */
+export class Member {
+  state: ConsumerWorker['state'] = 'resting';
+  reason: string | null = null;
+
+  constructor(
+    readonly queue: string,
+    public timings: ConsumerTimings,
+    /** Times in a row that it was away; its position on the shared schedule. */
+    public failures = 0,
+  ) {}
+}
+
+/** What the consumer is started with; after a continue-as-new, also what it had been doing. */
+export interface ConsumerInput {
+  readonly timings: ConsumerTimings;
+  readonly carried?: {
+    readonly paused: boolean;
+    readonly members: readonly (JoinRequest & { readonly failures: number })[];
+    readonly totals: ConsumerTotals;
+    readonly unsettled: readonly string[];
+    readonly lastError: ConsumerStatus['lastError'];
+  };
+}
+
+const NOTHING: ConsumerTotals = {
+  received: 0,
+  handled: 0,
+  handedOver: 0,
+  returned: 0,
+  acknowledgedElsewhere: 0,
+  receives: 0,
+  lostWorkers: 0,
+  continuedAsNew: 0,
+};
+
+/** The consumer's memory: all that its status shows, and all that survives a continue-as-new. */
+export class ConsumerMemory {
+  timings: ConsumerTimings;
+  paused: boolean;
+  totals: ConsumerTotals;
+  lastError: ConsumerStatus['lastError'];
+  unsettled: string[];
+  readonly members = new Map<string, Member>();
+  rollingOver = false;
+  cancelled = false;
+
+  constructor({ timings, carried }: ConsumerInput) {
+    this.timings = timings;
+    this.paused = carried?.paused ?? false;
+    this.totals = carried?.totals ?? NOTHING;
+    this.lastError = carried?.lastError ?? null;
+    this.unsettled = [...(carried?.unsettled ?? [])];
+    for (const { queue, timings: own, failures } of carried?.members ?? [])
+      this.members.set(queue, new Member(queue, own, failures));
+  }
+
+  carry(): ConsumerInput {
+    const { timings, paused, unsettled, lastError } = this;
+    const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
+    const members = [...this.members.values()].map(({ queue, timings: own, failures }) => ({
+      queue,
+      timings: own,
+      failures,
+    }));
+    return { timings, carried: { paused, members, totals, unsettled, lastError } };
+  }
+
+  received(member: Member, { timings, counts, unsettled }: ReceiveResult): void {
+    this.timings = member.timings = timings;
+    this.add({ ...counts, receives: 1 });
+    // The oldest are given up first: they are delivered again soonest, if they have not been already.
+    this.unsettled = [...this.unsettled, ...unsettled].slice(-MAX_UNSETTLED);
+  }
+
+  add(more: Partial<ConsumerTotals>): void {
+    const totals: Record<string, number> = { ...this.totals };
+    for (const [name, count] of Object.entries(more)) totals[name] = (totals[name] ?? 0) + count;
+    this.totals = totals as unknown as ConsumerTotals;
+  }
+
+  error(message: string, now: Date): void {
+    this.lastError = { message: message.slice(0, 300), at: now.toISOString() };
+  }
+
+  /** No receive is open. */
+  get quiet(): boolean {
+    return !this.list().some(({ state }) => state === 'receiving');
+  }
+
+  get state(): ConsumerState {
+    if (this.cancelled) return 'ending';
+    if (this.rollingOver) return 'continuing as new';
+    if (this.paused) return this.quiet ? 'paused' : 'pausing';
+    if (this.members.size === 0) return 'without workers';
+    return this.list().every(({ state }) => state === 'waiting') ? 'waiting for the broker' : 'receiving';
+  }
+
+  status(): ConsumerStatus {
+    const { state, totals, lastError } = this;
+    return { state, workers: this.list(), totals, unsettled: this.unsettled.length, lastError };
+  }
+
+  private list(): ConsumerWorker[] {
+    return [...this.members.values()].map(({ queue, state, reason }) => ({ queue, state, reason }));
+  }
+}

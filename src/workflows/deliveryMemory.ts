@@ -1,0 +1,66 @@
+import type { DeliveryStatus, WaitingDelivery } from './deliveryMessages';
+
+export type DeliveryState = DeliveryStatus['handlers'][number]['state'];
+
+/** One handler of the event, as the run knows it. Times are workflow times. */
+export interface Delivery {
+  readonly handler: string;
+  state: DeliveryState;
+  attempts: number;
+  dueAt: number;
+  reason: string | null;
+  /** End the wait: an operator asked, or something is to be skipped. */
+  nudged: boolean;
+  skip: string | undefined;
+}
+
+/** What a delivery run remembers: all that its page shows. */
+export class DeliveryMemory {
+  private readonly deliveries = new Map<string, Delivery>();
+
+  get all(): readonly Delivery[] {
+    return [...this.deliveries.values()];
+  }
+
+  get(handler: string): Delivery | undefined {
+    return this.deliveries.get(handler);
+  }
+
+  get waiting(): readonly Delivery[] {
+    return this.all.filter(({ state }) => state === 'waiting' || state === 'running');
+  }
+
+  /** @returns the delivery when it begins to wait; one that waits already is only brought forward */
+  receive({ handler, attempts, dueInMs, reason, dead }: WaitingDelivery, now: number): Delivery | undefined {
+    const known = this.deliveries.get(handler);
+    const dueAt = now + Math.max(0, dueInMs);
+    if (known && (known.state === 'waiting' || known.state === 'running')) {
+      known.dueAt = Math.min(known.dueAt, dueAt);
+      known.nudged ||= dueInMs <= 0;
+      return undefined;
+    }
+    const state = dead ? 'dead' : 'waiting';
+    const delivery: Delivery = { handler, state, attempts, dueAt, reason, nudged: false, skip: undefined };
+    this.deliveries.set(handler, delivery);
+    return dead ? undefined : delivery;
+  }
+
+  status(eventId: string): DeliveryStatus {
+    return {
+      eventId,
+      handlers: this.all.map(({ handler, state, attempts, dueAt, reason }) => ({
+        ...{ handler, state, attempts, reason },
+        nextAt: state === 'waiting' ? new Date(dueAt).toISOString() : null,
+      })),
+    };
+  }
+
+  carry(now: number): WaitingDelivery[] {
+    return this.all
+      .filter(({ state }) => state === 'waiting' || state === 'dead')
+      .map(({ handler, attempts, dueAt, reason, state }) => ({
+        ...{ handler, attempts, reason, dueInMs: Math.max(0, dueAt - now) },
+        dead: state === 'dead',
+      }));
+  }
+}

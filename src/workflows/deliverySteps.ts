@@ -1,0 +1,37 @@
+import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
+import type { AttemptResult, DeliveryTimings, SkipRequest } from './deliveryMessages';
+
+/** Handlers have a time-out of their own, and heartbeats find a lost worker: this is only the last resort. */
+const A_DAY_MS = 86_400_000;
+
+interface DeliveryActivities {
+  skip(request: SkipRequest & { eventId: string }): Promise<void>;
+}
+
+/** A delivery run's activities with their options, in one place. */
+export function deliveryStepsOf(timings: DeliveryTimings) {
+  const common: ActivityOptions = {
+    heartbeatTimeout: timings.heartbeatTimeoutMs,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  };
+  return {
+    /** Named after the handler. Once: the workflow counts attempts and waits between them. */
+    attempt: (handler: string, eventId: string, summary: string): Promise<AttemptResult> => {
+      const activities = proxyActivities<Record<string, (request: { eventId: string }) => Promise<AttemptResult>>>({
+        ...common,
+        startToCloseTimeout: A_DAY_MS,
+        retry: { maximumAttempts: 1 },
+        summary,
+      });
+      const activity = activities[handler];
+      if (!activity) throw new Error(`there is no activity ${handler}`);
+      return activity({ eventId });
+    },
+    skip: proxyActivities<DeliveryActivities>({
+      ...common,
+      startToCloseTimeout: 60_000,
+      retry: { initialInterval: timings.activityRetryMs, backoffCoefficient: 2, maximumInterval: 2_000 },
+      summary: 'gives a handler up on purpose',
+    }).skip,
+  };
+}
