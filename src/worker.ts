@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openBroker, type Broker } from './broker';
 import { LocalBroker } from './broker/local';
 import { loadConfig, type Config } from './config';
+import { openSource, type Source } from './consumer';
 import { ConfigError } from './errors';
 import type { Handler } from './handlers/defineHandler';
 import type { EventDefinition } from './handlers/defineEvent';
@@ -15,6 +16,7 @@ import { openDatabase } from './postgres/database';
 import { checkVersion, migrateOrCheck } from './postgres/migrate';
 import { WakeListener } from './postgres/wake';
 import { connectTemporal } from './temporal/connection';
+import { wakeConsumer } from './temporal/consumerStart';
 import { isTransport, poll } from './temporal/poll';
 import { wakeRelay } from './temporal/relayStart';
 import { installRuntime } from './temporal/runtime';
@@ -67,9 +69,9 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     const handling = new Handling(registry, { db, config, logger, redact, stopping });
     opened.unshift(handling);
     await handling.start();
-    const broker: Broker =
-      config.backend === 'db' ? new LocalBroker(handling.fastPath) : await openBroker(config, logger);
+    const { broker, source } = await openEnds(config, logger, handling, stopping);
     opened.unshift(broker);
+    if (source) opened.unshift(source);
     const wake = new WakeListener({
       url: config.listenUrl,
       db,
@@ -84,9 +86,10 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
 
     let client: Client | undefined;
     broker.onBack(() => {
-      if (client)
-        wakeRelay(client, config).catch((error: Error) =>
-          logger.debug(`The relay could not be woken: ${error.message}`),
+      const waking = client && [wakeRelay(client, config), source && wakeConsumer(client, config)];
+      if (waking)
+        Promise.all(waking).catch((error: Error) =>
+          logger.debug(`Relay and consumer could not be woken: ${error.message}`),
         );
     });
     while (!stopping.aborted) {
@@ -97,6 +100,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
           config,
           db,
           broker,
+          source,
           wake,
           temporal,
           client,
@@ -127,6 +131,21 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     // A server that does not answer does not answer a goodbye either.
     await within(CLOSE_TIMEOUT_MS, Promise.all(closing));
   }
+}
+
+/** Where events go to, and where handlers get them from. */
+async function openEnds(
+  config: Config,
+  logger: Logger,
+  handling: Handling,
+  stopping: AbortSignal,
+): Promise<{ broker: Broker; source: Source | undefined }> {
+  if (config.backend === 'db') return { broker: new LocalBroker(handling.fastPath), source: undefined };
+  const broker = await openBroker(config, logger);
+  // Without handlers the durable is left to whoever reads it.
+  if (handling.registry.size === 0) return { broker, source: undefined };
+  const source = openSource({ link: broker.link, config, intake: handling.fastPath, logger, stopping });
+  return { broker, source };
 }
 
 /** Waits for PostgreSQL and migrates, on a connection of its own: a migration may take as long as it needs. */

@@ -20,8 +20,8 @@ export class InHand {
     private readonly everyMs: number,
   ) {}
 
-  get size(): number {
-    return this.held.size;
+  has(sequence: number): boolean {
+    return this.held.has(sequence);
   }
 
   /**

@@ -59,6 +59,11 @@ export class JetStreamSource implements Source {
     return this.pulledFor;
   }
 
+  /** The message is at work here. */
+  holds(sequence: number): boolean {
+    return this.inHand.has(sequence);
+  }
+
   async ready(): Promise<string | null> {
     const { link } = this.deps;
     if (!link.up) return link.reason;

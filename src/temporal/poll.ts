@@ -1,16 +1,20 @@
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { createConsumerActivities } from '../activities/consumer';
 import { createDeliveryActivities } from '../activities/delivery';
 import { createRelayActivities } from '../activities/relay';
 import type { Broker } from '../broker';
 import type { Config } from '../config';
+import type { Source } from '../consumer';
+import { Membership } from '../consumer/membership';
 import type { Handling } from '../handlers/handling';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
 import { within } from '../within';
 import type { TemporalConnection } from './connection';
+import { joinConsumer } from './consumerStart';
 import { startRelay } from './relayStart';
 import { ensureSearchAttributes } from './searchAttributes';
 import { createWorkers } from './workers';
@@ -22,6 +26,8 @@ export interface Polling {
   readonly config: Config;
   readonly db: Database;
   readonly broker: Broker;
+  /** Backend `nats`, in a worker with handlers. */
+  readonly source: Source | undefined;
   readonly wake: WakeListener;
   readonly temporal: TemporalConnection;
   readonly client: Client;
@@ -43,10 +49,18 @@ export async function poll(deps: Polling): Promise<void> {
   await startRelay(client, config, db, handlingMs);
   handling.runs.use(client, await ensureSearchAttributes(connection, namespace, logger));
 
+  const membership = new Membership({
+    join: () => joinConsumer(client, config, db, ownQueue),
+    timings: config.relay,
+    logger,
+  });
+  const { fastPath: intake, registry } = handling;
+  const consumer = deps.source && createConsumerActivities({ source: deps.source, intake, config, membership, stopping });
   const workers = await createWorkers({
     ...{ config, connection, namespace, ownQueue, bundle: deps.workflowBundle },
     relay: relay.activities,
-    delivery: handling.registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
+    consumer,
+    delivery: registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 
   const stop = () => {
@@ -55,15 +69,19 @@ export async function poll(deps: Polling): Promise<void> {
   const runs = workers.map((worker) => worker.run());
   const running = Promise.all(runs);
   stopping.addEventListener('abort', stop, { once: true });
-  if (stopping.aborted) stop();
-  else {
-    logger.info({ taskQueue: config.taskQueue, relay: config.relayWorkflowId }, 'The worker is ready');
-    deps.onReady?.();
-  }
+  running.catch(() => undefined);
   try {
+    if (stopping.aborted) stop();
+    else {
+      // Only now that its queue is polled: the consumer drops a worker that takes no receive.
+      if (consumer) await membership.start();
+      logger.info({ taskQueue: config.taskQueue, relay: config.relayWorkflowId }, 'The worker is ready');
+      deps.onReady?.();
+    }
     await running;
   } finally {
     stopping.removeEventListener('abort', stop);
+    membership.leave();
     // Also when one of the two failed: the other must not poll on without it.
     stop();
     await Promise.allSettled(runs);

@@ -1,6 +1,7 @@
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ConsumerActivities } from '../activities/consumer';
 import type { createDeliveryActivities } from '../activities/delivery';
 import type { RelayActivities } from '../activities/relay';
 import type { Config } from '../config';
@@ -13,13 +14,15 @@ export interface WorkersOptions {
   readonly ownQueue: string;
   readonly bundle: { readonly codePath: string } | undefined;
   readonly relay: RelayActivities;
+  /** Absent in a process that does not receive from a broker. */
+  readonly consumer: ConsumerActivities | undefined;
   /** Absent in a process without handlers. */
   readonly delivery: ReturnType<typeof createDeliveryActivities> | undefined;
 }
 
 /** One Temporal worker for each task queue that this process polls. */
 export async function createWorkers(options: WorkersOptions): Promise<Worker[]> {
-  const { config, connection, namespace, ownQueue, relay, delivery } = options;
+  const { config, connection, namespace, ownQueue, relay, consumer, delivery } = options;
   const common = {
     ...{ connection, namespace },
     shutdownGraceTime: config.worker.shutdownGraceMs,
@@ -34,7 +37,7 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
       ...common,
       ...workflows,
       taskQueue: config.taskQueue,
-      activities: relay,
+      activities: { ...relay, ...(consumer && { acknowledge: consumer.acknowledge }) },
       // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
       maxCachedWorkflows: 50,
       tuner: slots(10, 20),
@@ -43,10 +46,11 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
     await Worker.create({
       ...common,
       taskQueue: ownQueue,
-      activities: { publish: relay.publish },
+      activities: { publish: relay.publish, ...(consumer && { receive: consumer.receive }) },
       // Backend `db`: each batch that waits for a slow handler holds one.
       tuner: slots(1, 40),
-      ...pollers(1),
+      // A receive must not wait behind the collecting of outcomes.
+      ...pollers(consumer ? 2 : 1),
     }),
   ];
   if (delivery) {

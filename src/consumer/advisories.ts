@@ -1,0 +1,134 @@
+import {
+  AckPolicy,
+  jetstream,
+  RetentionPolicy,
+  StorageType,
+  type Consumer,
+  type JetStreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream';
+import { nanos } from 'nats';
+import type { NatsLink } from '../broker/link';
+import type { Config } from '../config';
+import type { Logger } from '../logger';
+import type { Graveyard } from './graveyard';
+import { managerOver, readStored } from './storedEvents';
+
+const SEVEN_DAYS_MS = 7 * 24 * 3_600_000;
+const MAX_PER_LOOK = 100;
+/** The shortest that the client lets a fetch take; it ends sooner when it has all that it asked for. */
+const FETCH_MS = 1_000;
+/** A worker is at work on the final delivery still: asked again when its lease has had time to end. */
+const HELD_MS = 30_000;
+
+export interface AdvisoriesDeps {
+  readonly link: NatsLink;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly graveyard: Graveyard;
+}
+
+/**
+ * Reads what the server says when it gives a message up, from a stream that captures it: said once, to whoever listens.
+ *
+ * Found on nats-server 2.15.1: after the last delivery it is said when the next pull comes, and then the message is gone
+ * from the consumer's pending ones; while it is acknowledged neither, the ack floor passes it once nothing else is in
+ * hand. For a message that is over a limit which was lowered afterwards nothing is said at all.
+ */
+export class Advisories {
+  private consumer: Consumer | undefined;
+  private warned = false;
+
+  constructor(private readonly deps: AdvisoriesDeps) {}
+
+  /**
+   * Makes dead letters of up to 100 messages that were given up.
+   *
+   * @returns how many
+   * @throws while PostgreSQL or the broker is away: what was not read is read by the next look
+   */
+  async look(): Promise<number> {
+    const manager = await managerOver(this.deps.link);
+    const consumer = await this.ready(manager);
+    if (!consumer) return 0;
+    let pending: number;
+    try {
+      pending = (await consumer.info()).num_pending;
+    } catch (error) {
+      // Deleted, or on a connection that was closed: made again by the next look.
+      this.consumer = undefined;
+      throw error;
+    }
+    let dead = 0;
+    // Also with nothing pending: a redelivery does not count as that.
+    const messages = await consumer.fetch({
+      max_messages: Math.max(1, Math.min(MAX_PER_LOOK, pending)),
+      expires: FETCH_MS,
+    });
+    for await (const message of messages) if (await this.read(manager, message)) dead++;
+    return dead;
+  }
+
+  private async read(manager: JetStreamManager, message: JsMsg): Promise<boolean> {
+    const { config, graveyard } = this.deps;
+    const advisory = sequenceIn(message);
+    if (!advisory) return (message.term('no advisory of a message that was given up'), false);
+    const stored = await readStored(manager, config.nats, [advisory.sequence]);
+    const rows = await graveyard.bury(stored, advisory.deliveries);
+    if (rows.some(({ kind }) => kind === 'held')) message.nak(HELD_MS);
+    else message.ack();
+    return rows.some(({ kind }) => kind === 'recorded');
+  }
+
+  private async ready(manager: JetStreamManager): Promise<Consumer | undefined> {
+    if (this.consumer) return this.consumer;
+    const { link, config, logger } = this.deps;
+    const { durable } = config.nats;
+    const subject = `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${config.nats.stream}.${durable}`;
+    try {
+      const stream = await this.capture(manager, subject);
+      const name = `${durable}-advisories`;
+      const settings = { durable_name: name, ack_policy: AckPolicy.Explicit, filter_subject: subject };
+      await manager.consumers.info(stream, name).catch(() => manager.consumers.add(stream, settings));
+      if (link.connection) this.consumer = await jetstream(link.connection).consumers.get(stream, name);
+    } catch (error) {
+      if (!this.warned)
+        logger.warn(
+          `What the broker gives up cannot be captured (${(error as Error).message}); unowned messages are found by looking, every few minutes`,
+        );
+      this.warned = true;
+    }
+    return this.consumer;
+  }
+
+  /** @returns the stream that has the subject: an operator's as it is, else ours */
+  private async capture(manager: JetStreamManager, subject: string): Promise<string> {
+    const [captured] = await manager.streams.names(subject).next();
+    if (captured !== undefined) return captured;
+    const name = `${this.deps.config.nats.stream}_ADVISORIES`;
+    const ours = await manager.streams.info(name).catch(() => undefined);
+    // Another schema's consumer of the same stream has made it.
+    if (ours) await manager.streams.update(name, { ...ours.config, subjects: [...ours.config.subjects, subject] });
+    else
+      await manager.streams.add({
+        name,
+        subjects: [subject],
+        retention: RetentionPolicy.Limits,
+        storage: StorageType.File,
+        max_age: nanos(SEVEN_DAYS_MS),
+      });
+    return name;
+  }
+}
+
+/** Anybody may publish to the subject, and an operator's stream may hold other things. */
+function sequenceIn(message: JsMsg): { sequence: number; deliveries: number } | undefined {
+  try {
+    const { stream_seq: sequence, deliveries } = message.json<{ stream_seq?: unknown; deliveries?: unknown }>();
+    if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || sequence < 1) return undefined;
+    const count = typeof deliveries === 'number' && deliveries >= 1 ? Math.floor(deliveries) : 1;
+    return { sequence, deliveries: count };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import type { IncomingEvent } from '../handlers/incoming';
+import type { Database } from '../postgres/database';
+
+/** An event that the broker delivers no more, with the handlers that take it. */
+export interface ExhaustedEvent {
+  readonly event: IncomingEvent;
+  readonly handlers: readonly string[];
+  readonly deliveries: number;
+}
+
+export interface RecordedExhausted {
+  readonly eventId: string;
+  readonly handler: string;
+  /** `held`: somebody is at work on it still; ask again when that lease is over. */
+  readonly kind: 'recorded' | 'held';
+}
+
+/**
+ * A claim whose lease is over is given up with it, as in a hand-over: the worker that held it is gone, and the broker
+ * sends nobody else. A claim that was renewed meanwhile is left alone, and so is what is done or has a delivery.
+ */
+const RECORD = `
+  WITH given AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS g (
+      event_id uuid, handler text, attempts integer, reason text, source text,
+      event_type text, aggregate_type text, aggregate_id text, company_id uuid, record jsonb, body text)
+  ), released AS (
+    DELETE FROM :schema.processed_events p USING given g
+     WHERE p.event_id = g.event_id AND p.handler = g.handler AND p.status = 'in_progress'
+       AND coalesce(p.lease_until, p.started_at + $2::float8 * interval '1 millisecond') <= clock_timestamp()
+    RETURNING p.event_id, p.handler
+  ), claims AS (
+    SELECT p.event_id, p.handler, p.status FROM :schema.processed_events p JOIN given USING (event_id, handler)
+     WHERE NOT EXISTS (SELECT FROM released r WHERE r.event_id = p.event_id AND r.handler = p.handler)
+  ), placed AS (
+    SELECT g.*, EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_id = g.event_id) AS in_outbox
+      FROM given g
+     WHERE NOT EXISTS (SELECT FROM claims c WHERE c.event_id = g.event_id AND c.handler = g.handler)
+  ), recorded AS (
+    INSERT INTO :schema.deliveries (event_id, handler, state, attempts, failed_at, failure_reason, source,
+      event_type, aggregate_type, aggregate_id, company_id, record, body)
+    SELECT event_id, handler, 'dead', attempts, clock_timestamp(), reason, CASE WHEN in_outbox THEN 'outbox' ELSE source END,
+           event_type, aggregate_type, aggregate_id, company_id,
+           CASE WHEN NOT in_outbox THEN record END, CASE WHEN NOT in_outbox THEN decode(body, 'base64') END
+      FROM placed ORDER BY event_id, handler
+    ON CONFLICT (event_id, handler) DO NOTHING
+    RETURNING event_id, handler
+  )
+  SELECT event_id AS "eventId", handler, 'recorded' AS kind FROM recorded
+  UNION ALL
+  SELECT event_id, handler, 'held' FROM claims WHERE status = 'in_progress'`;
+
+/**
+ * Makes dead letters of what the broker gave up, any number in one statement. Never of what is handled, in hand or
+ * waiting; a second time finds nothing left to do.
+ */
+export async function recordExhausted(
+  db: Database,
+  given: readonly ExhaustedEvent[],
+  { maxLeaseMs }: { readonly maxLeaseMs: number },
+): Promise<RecordedExhausted[]> {
+  const records = given.flatMap((exhausted) => exhausted.handlers.map((handler) => recordOf(exhausted, handler)));
+  if (records.length === 0) return [];
+  const { rows } = await db.query<{ [name in keyof RecordedExhausted]: RecordedExhausted[name] }>(RECORD, [
+    JSON.stringify(records),
+    maxLeaseMs,
+  ]);
+  return rows;
+}
+
+export function exhaustedReason(deliveries: number): string {
+  return `delivered ${deliveries} times without an outcome`;
+}
+
+function recordOf({ event, deliveries }: ExhaustedEvent, handler: string): unknown {
+  const { payload, source, ...record } = event;
+  return {
+    ...{ event_id: event.eventId, handler, attempts: deliveries, reason: exhaustedReason(deliveries), source },
+    ...{ event_type: event.eventType, aggregate_type: event.aggregateType, aggregate_id: event.aggregateId },
+    ...{ company_id: event.companyId, record, body: Buffer.from(payload).toString('base64') },
+  };
+}
