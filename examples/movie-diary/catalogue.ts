@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { enqueueEvents } from 'temporal-outbox/producer';
-import type { Film } from './films';
+import { MovieDiscovered, type Film } from './movieDiscovered';
 
 export async function createCatalogue(pool: Pool): Promise<void> {
   await pool.query(`
@@ -39,12 +39,7 @@ export async function storeFilms(pool: Pool, films: readonly Film[], rollBack: b
     for (const film of films) await storeFilm(client, film);
     eventIds = await enqueueEvents(
       client,
-      films.map((film) => ({
-        type: 'MovieDiscovered',
-        aggregateType: 'movie',
-        aggregateId: `movie-${film.number}`,
-        payload: film,
-      })),
+      films.map((film) => MovieDiscovered.event({ aggregateId: `movie-${film.number}`, payload: film })),
     );
     if (rollBack) throw new RollBack();
     await client.query('COMMIT');

@@ -1,24 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** One film as the data set has it: fields are missing, titles are numbers, dates lie in the future. */
-export type FilmRecord = Readonly<Record<string, unknown>>;
-
-export interface Film {
-  /** Its place in the data set, from 1: the only thing that every film has. */
-  readonly number: number;
-  readonly title: string | null;
-  /** `YYYY-MM-DD`. */
-  readonly releaseDate: string | null;
-  readonly record: FilmRecord;
-}
+import type { Film } from './movieDiscovered';
 
 /** The package exports its loader only, not its files: they are read where npm has put them. */
 const DATA = join(__dirname, '..', '..', 'node_modules', 'vega-datasets', 'data', 'movies.json');
 
 /** All films of the npm package `vega-datasets`, in its order. What can be typed is; the record is kept as it is. */
 export function readFilms(): Film[] {
-  return (JSON.parse(readFileSync(DATA, 'utf8')) as FilmRecord[]).map((record, index) => ({
+  return (JSON.parse(readFileSync(DATA, 'utf8')) as Film['record'][]).map((record, index) => ({
     number: index + 1,
     title: titleOf(record.Title),
     releaseDate: releaseDateOf(record['Release Date']),

@@ -1,12 +1,13 @@
 import type { Pool } from 'pg';
 import { storeFilms } from './catalogue';
-import type { Film } from './films';
+import type { Film } from './movieDiscovered';
+import { seeded } from './seeded';
 
 export interface Imported {
   readonly transactions: number;
-  /** Ids of committed events: each must be in the stream once. */
+  /** Ids of committed events: each must be handled, and in the stream, once. */
   readonly committed: ReadonlySet<string>;
-  /** Ids of events whose transaction rolled back: none may ever be in the stream. */
+  /** Ids of events whose transaction rolled back: none may ever be in the stream, or reach a handler. */
   readonly rolledBack: ReadonlySet<string>;
 }
 
@@ -41,15 +42,4 @@ export async function importFilms(
     onProgress(at);
   }
   return { transactions, committed, rolledBack };
-}
-
-/** Numbers from 0 to 1 that are the same in each run (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

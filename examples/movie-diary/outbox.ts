@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { listDead } from 'temporal-outbox';
 
 const SCHEMA = process.env.OUTBOX_SCHEMA ?? 'public';
 
@@ -53,8 +52,3 @@ export async function settled(
 
 const LOOK = '`npx outbox status` says why, and `npx outbox resume` ends a pause of an earlier run.';
 
-/** How many of these events the relay gave up. */
-export async function countDead(pool: Pool, ids: ReadonlySet<string>): Promise<number> {
-  const dead = await listDead(pool, { limit: 10_000 });
-  return dead.filter(({ eventId }) => ids.has(eventId)).length;
-}

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Config } from '../config';
 import { LONGEST_SLICE } from '../relay/outcome';
 import type { Intake } from './intake';
@@ -56,6 +57,8 @@ async function receiveSlice({ source, intake, config }: ReceiveDeps, signal: Abo
         flow ??= source.open();
         flow.want(room, latest - now);
         await flow.wait(Math.min(end - now, LOOK_EVERY_MS), signal);
+        // What came in this turn is handed in at its end: until then the room does not show it.
+        await turn();
       } else {
         // The ledger cannot be read, or the handlers are busy: what came now would burn a delivery, or only wait here.
         await closeFlow();

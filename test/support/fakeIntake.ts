@@ -37,5 +37,5 @@ export class FakeIntake implements Intake {
 }
 
 export function handledAfter(ms: number): () => Promise<HandlingOutcome> {
-  return () => sleep(ms, HANDLED);
+  return () => sleep(ms, HANDLED, { ref: false });
 }

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { handledAfter } from '../support/fakeIntake';
+import { eventually } from '../support/eventually';
+import { TestOutbox } from '../support/outbox';
+import { Proxy } from '../support/proxy';
+import { Receiver } from '../support/receiver';
+
+describe('receiving from core NATS', () => {
+  let outbox: TestOutbox;
+
+  beforeEach(async () => {
+    outbox = await TestOutbox.create({ NATS_MODE: 'core', OUTBOX_LONG_POLL_MS: '1500' });
+  });
+  afterEach(() => outbox.close());
+
+  it('shares the messages among the workers, each once', async () => {
+    const workers = [await Receiver.open(outbox), await Receiver.open(outbox)];
+    const ends = workers.map((worker) => worker.keepReceiving());
+    await sleep(200);
+    await publish(100);
+    const got = () => workers.map(({ intake }) => intake.got.length);
+    await eventually(() => got()[0]! + got()[1]! === 100);
+    expect(Math.min(...got())).toBeGreaterThan(10);
+    const results = (await Promise.all(ends.map((end) => end()))).flat();
+    expect(results.reduce((sum, { counts }) => sum + counts.handled, 0)).toBe(100);
+    expect(results.flatMap(({ unsettled }) => unsettled)).toEqual([]);
+  });
+
+  it('keeps what comes between two receives and without room, in order, and hands it in as room allows', async () => {
+    const receiver = await Receiver.open(outbox);
+    receiver.intake.capacity = 2;
+    receiver.intake.settleWith = handledAfter(20);
+    await receiver.receive();
+    await publish(10);
+    await sleep(300);
+    expect(receiver.intake.got).toHaveLength(0);
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, receiver.intake.inHand)), 1);
+    await receiver.receive();
+    clearInterval(watch);
+    expect(receiver.intake.got.map(({ event }) => event.payload)).toEqual(
+      Array.from({ length: 10 }, (_, index) => `${index}`),
+    );
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  it('what is returned is handed in again on the schedule; the last time is said once', async () => {
+    const receiver = await Receiver.open(outbox, { EVENT_QUEUE_MAX_ATTEMPTS: '2', OUTBOX_BACKOFF_FIRST_MS: '300' });
+    receiver.intake.settleWith = () => ({ kind: 'returned', reason: 'the ledger cannot be read' });
+    const end = receiver.keepReceiving();
+    await sleep(200);
+    await publish(1);
+    await eventually(() => receiver.logs.some(({ msg }) => msg === 'event exhausted max deliveries'));
+    await end();
+    expect(receiver.intake.ids).toEqual([receiver.intake.ids[0], receiver.intake.ids[0]]);
+    expect(receiver.intake.got[1]!.at - receiver.intake.got[0]!.at).toBeGreaterThan(250);
+  });
+
+  it('an event that is interrupted by the stop, and those that waited, are lost, and the log says so', async () => {
+    const receiver = await Receiver.open(outbox);
+    receiver.intake.capacity = 1;
+    receiver.intake.settleWith = () => sleep(700, { kind: 'returned', reason: 'the worker stops' });
+    const receiving = receiver.receive();
+    await sleep(200);
+    await publish(3);
+    await eventually(() => receiver.intake.inHand === 1);
+    receiver.stopping.abort();
+    expect((await receiving).kind).toBe('left');
+    await eventually(() => receiver.intake.inHand === 0);
+    await receiver.source.close();
+    const said = receiver.logs.filter(({ level }) => level === 40).map(({ msg }) => msg);
+    expect(said.filter((msg) => msg.endsWith(': lost'))).toHaveLength(2);
+  });
+
+  it('hears again after the connection was lost', async () => {
+    const proxy = await Proxy.to(outbox.config().nats.url);
+    outbox.onClose(() => proxy.close());
+    const receiver = await Receiver.open(outbox, { NATS_URL: proxy.url(outbox.config().nats.url) });
+    const receiving = receiver.receive();
+    await sleep(200);
+    proxy.takeAway();
+    expect(await receiving).toMatchObject({ kind: 'away', reason: expect.stringContaining('was lost') as string });
+    proxy.giveBack();
+    await eventually(() => receiver.broker.up);
+    const end = receiver.keepReceiving();
+    await publish(1);
+    await eventually(() => receiver.intake.got.length === 1);
+    await end();
+  });
+
+  async function publish(count: number): Promise<void> {
+    const { subjectPrefix } = outbox.config().nats;
+    for (let n = 0; n < count; n++) outbox.nats.publish(`${subjectPrefix}.thing.ThingHappened`, `${n}`);
+    await outbox.nats.flush();
+  }
+});

@@ -1,0 +1,294 @@
+import { AckPolicy, jetstream, RetentionPolicy } from '@nats-io/jetstream';
+import { nanos } from 'nats';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Advisories } from '../../src/consumer/advisories';
+import { Graveyard } from '../../src/consumer/graveyard';
+import { Unowned } from '../../src/consumer/unowned';
+import { event, enqueue } from '../support/events';
+import { eventually } from '../support/eventually';
+import { TestOutbox, type Settings } from '../support/outbox';
+import { Receiver } from '../support/receiver';
+
+const MAX = 2;
+
+describe('messages that the broker gives up', () => {
+  let outbox: TestOutbox;
+  let clock: number;
+
+  beforeEach(async () => {
+    clock = 0;
+    outbox = await TestOutbox.create({ EVENT_QUEUE_MAX_ATTEMPTS: `${MAX}`, OUTBOX_ACK_WAIT_MS: '300' });
+  });
+  afterEach(() => outbox.close());
+
+  describe('by looking', () => {
+    it('C30: what nobody owns in two looks becomes a dead letter, once, and is said once', async () => {
+      const { unowned, receiver } = await open();
+      const [id] = await publish(1);
+      await exhaust(1);
+      expect(await unowned.look()).toBe(0);
+      clock += 1_000;
+      expect(await unowned.look()).toBe(0);
+      clock += 10_000;
+      expect(await unowned.look()).toBe(1);
+      expect(await deliveries()).toEqual([
+        {
+          eventId: id,
+          handler: 'one',
+          state: 'dead',
+          attempts: MAX,
+          reason: `delivered ${MAX} times without an outcome`,
+          source: `${stream()}/1`,
+          body: '{"n": 1}',
+          type: 'ThingHappened',
+        },
+      ]);
+      clock += 10_000;
+      expect(await unowned.look()).toBe(0);
+      const again = await open();
+      await again.unowned.look();
+      clock += 10_000;
+      expect(await again.unowned.look()).toBe(0);
+      expect(said(receiver)).toEqual([expect.objectContaining({ level: 50, eventId: id })]);
+      expect(said(again.receiver)).toEqual([]);
+      // Still in the stream, for whoever wants to see it.
+      expect((await outbox.messages()).map(({ eventId }) => eventId)).toEqual([id]);
+    });
+
+    it('an event of the outbox is not copied', async () => {
+      const { unowned } = await open();
+      const [id] = await enqueue(outbox.db, [event()]);
+      await publish(1, id);
+      await exhaust(1);
+      expect(await twice(unowned)).toBe(1);
+      expect(await deliveries()).toEqual([expect.objectContaining({ eventId: id, source: 'outbox', body: null })]);
+    });
+
+    it('leaves alone what is handled, at work, waiting, without handlers, or in hand', async () => {
+      const { unowned, receiver } = await open();
+      const [done, working, waiting, , inHand] = await publish(5);
+      await publish(1, randomUUID(), 'Unknown');
+      await exhaust(6);
+      await ledger(done!, 'done');
+      await ledger(working!, 'in_progress', 60);
+      await outbox.db.query(
+        `INSERT INTO :schema.deliveries (event_id, handler, next_at, source, event_type, aggregate_type, aggregate_id)
+         VALUES ($1, 'one', clock_timestamp(), 'outbox', 'T', 'a', 'a')`,
+        [waiting],
+      );
+      const held = jest.spyOn(
+        receiver.source as { holds(sequence: number): boolean } & typeof receiver.source,
+        'holds',
+      );
+      held.mockImplementation((sequence) => sequence === 5);
+      expect(await twice(unowned)).toBe(1);
+      expect((await deliveries()).filter(({ state }) => state === 'dead')).toHaveLength(1);
+      expect((await deliveries()).map(({ eventId }) => eventId)).not.toContain(inHand);
+    });
+
+    it('takes over a claim that a lost worker left behind', async () => {
+      const { unowned } = await open();
+      const [id] = await publish(1);
+      await exhaust(1);
+      await ledger(id!, 'in_progress', -1);
+      expect(await twice(unowned)).toBe(1);
+      const { rows } = await outbox.db.query(`SELECT 1 FROM :schema.processed_events`);
+      expect(rows).toEqual([]);
+    });
+
+    it('of two handlers, a new one does not make dead letters of events that the other has done', async () => {
+      const { unowned } = await open(['one', 'new']);
+      const [id] = await publish(1);
+      await exhaust(1);
+      await ledger(id!, 'done');
+      expect(await twice(unowned)).toBe(0);
+    });
+
+    it('after max_deliver was lowered, what had more deliveries is found, and holds up the ack floor no longer', async () => {
+      const { unowned } = await open();
+      const { config } = await consumer();
+      await outbox.manager.consumers.update(stream(), durable(), { ...config, max_deliver: 10 });
+      await publish(2);
+      await exhaust(1, 4);
+      await outbox.manager.consumers.update(stream(), durable(), { ...config, max_deliver: MAX });
+      await sleep(400);
+      expect(await twice(unowned)).toBeGreaterThanOrEqual(1);
+      await eventually(async () => (await consumer()).ack_floor.stream_seq >= 1);
+    });
+
+    it('looks at 1,000 at a time, and only at what the consumer is given', async () => {
+      const { unowned } = await open();
+      const { config } = await consumer();
+      await outbox.manager.consumers.delete(stream(), durable());
+      await outbox.manager.consumers.add(stream(), {
+        ...config,
+        filter_subject: `${prefix()}.thing.>`,
+        max_ack_pending: 5_000,
+      });
+      await jetstream(outbox.nats).publish(`${prefix()}.other.ThingHappened`, '1');
+      await Promise.all(Array.from({ length: 1_500 }, () => publish(1)));
+      await exhaust(1_500, 1);
+      await unowned.look();
+      clock += 10_000;
+      expect(await unowned.look()).toBe(999);
+      clock += 10_000;
+      expect(await unowned.look()).toBe(501);
+    });
+  });
+
+  describe('by advisories', () => {
+    it('the server passes the ack floor over a message that it gives up: only the advisory tells', async () => {
+      const { advisories, unowned, receiver } = await open();
+      await advisories.look();
+      const [id] = await publish(2);
+      await exhaust(1);
+      await finishRest();
+      expect((await consumer()).ack_floor.stream_seq).toBe(2);
+      expect(await twice(unowned)).toBe(0);
+      await eventually(async () => (await advisories.look()) === 1);
+      expect(await advisories.look()).toBe(0);
+      expect(await deliveries()).toEqual([expect.objectContaining({ eventId: id, state: 'dead', attempts: MAX })]);
+      expect(said(receiver)).toHaveLength(1);
+      const { config } = await outbox.manager.streams.info(`${stream()}_ADVISORIES`);
+      expect(config).toMatchObject({ retention: 'limits', max_age: nanos(7 * 24 * 3_600_000) });
+    });
+
+    it('skips what is handled, waits for what is at work, and survives what is no advisory', async () => {
+      const { advisories } = await open();
+      await advisories.look();
+      const [done, working] = await publish(2);
+      await ledger(done!, 'done');
+      await ledger(working!, 'in_progress', 60);
+      await exhaust(2);
+      const subject = `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream()}.${durable()}`;
+      for (const body of ['no json', '{}', '{"stream_seq": -1}', '{"stream_seq": 999}']) await capture(subject, body);
+      await finishRest();
+      const reader = `${durable()}-advisories`;
+      await eventually(async () => {
+        await advisories.look();
+        const { num_pending: left, num_ack_pending: unread } = await outbox.manager.consumers.info(
+          `${stream()}_ADVISORIES`,
+          reader,
+        );
+        return left === 0 && unread === 1;
+      });
+      expect(await deliveries()).toEqual([]);
+    });
+
+    it("uses an operator's capture stream as it is", async () => {
+      const { advisories } = await open();
+      await outbox.manager.streams.add({
+        name: `OPS_${stream()}`,
+        subjects: [`$JS.EVENT.ADVISORY.CONSUMER.*.${stream()}.>`],
+        retention: RetentionPolicy.Limits,
+        description: 'ops',
+      });
+      outbox.onClose(() => outbox.manager.streams.delete(`OPS_${stream()}`));
+      const before = (await outbox.manager.streams.info(`OPS_${stream()}`)).config;
+      await advisories.look();
+      await publish(1);
+      await exhaust(1);
+      await eventually(async () => (await advisories.look()) === 1);
+      expect((await outbox.manager.streams.info(`OPS_${stream()}`)).config).toEqual(before);
+      await expect(outbox.manager.streams.info(`${stream()}_ADVISORIES`)).rejects.toThrow();
+    });
+
+    it('one stream serves the consumers of two schemas', async () => {
+      const { advisories } = await open();
+      const name = `${stream()}_ADVISORIES`;
+      const other = `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream()}.other`;
+      await outbox.manager.streams.add({ name, subjects: [other] });
+      await advisories.look();
+      expect((await outbox.manager.streams.info(name)).config.subjects).toHaveLength(2);
+    });
+
+    it('when nothing can be captured, that is one warning and no failure', async () => {
+      const { advisories, receiver } = await open();
+      // A work queue with a reader of everything takes no second one.
+      const name = `OPS_${stream()}`;
+      await outbox.manager.streams.add({
+        name,
+        subjects: [`$JS.EVENT.ADVISORY.CONSUMER.*.${stream()}.>`],
+        retention: RetentionPolicy.Workqueue,
+      });
+      outbox.onClose(() => outbox.manager.streams.delete(name));
+      await outbox.manager.consumers.add(name, { durable_name: 'all', ack_policy: AckPolicy.Explicit });
+      expect(await advisories.look()).toBe(0);
+      expect(await advisories.look()).toBe(0);
+      expect(receiver.logs.filter(({ msg }) => msg.includes('cannot be captured'))).toHaveLength(1);
+    });
+  });
+
+  const stream = () => outbox.config().nats.stream;
+  const durable = () => outbox.config().nats.durable;
+  const prefix = () => outbox.config().nats.subjectPrefix;
+  const consumer = () => outbox.manager.consumers.info(stream(), durable());
+  const said = ({ logs }: Receiver) => logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
+
+  async function open(handlers = ['one'], settings: Settings = {}) {
+    const receiver = await Receiver.open(outbox, settings);
+    outbox.onClose(() => outbox.manager.streams.delete(`${stream()}_ADVISORIES`).catch(() => undefined));
+    const { config, logger, exhausted, broker } = receiver;
+    const { link } = broker;
+    const handlersFor = (type: string) => (type === 'Unknown' ? [] : handlers);
+    const graveyard = new Graveyard({ db: outbox.db, link, config, logger, exhausted, handlersFor });
+    const source = receiver.source as typeof receiver.source & { holds(sequence: number): boolean };
+    const holds = (sequence: number) => source.holds(sequence);
+    const unowned = new Unowned({
+      ...{ db: outbox.db, link, config, graveyard, handlersFor, holds },
+      clock: () => clock,
+    });
+    return { receiver, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
+  }
+
+  async function publish(count: number, id?: string, type = 'ThingHappened'): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => id ?? randomUUID());
+    for (const msgID of ids) await jetstream(outbox.nats).publish(`${prefix()}.thing.${type}`, '{"n": 1}', { msgID });
+    return ids;
+  }
+
+  /** Takes the first messages `times` and gives them back each time, as a worker does that is killed; then pulls once more. */
+  async function exhaust(count: number, times = MAX): Promise<void> {
+    const reader = await jetstream(outbox.nats).consumers.get(stream(), durable());
+    for (let time = 0; time < times; time++) {
+      const messages = await reader.fetch({ max_messages: count, expires: 5_000 });
+      for await (const message of messages) if (times > 1) message.nak();
+    }
+    await outbox.nats.flush();
+  }
+
+  /** Acknowledges all else: each pull makes the server notice what is over its limit. */
+  async function finishRest(): Promise<void> {
+    const reader = await jetstream(outbox.nats).consumers.get(stream(), durable());
+    const messages = await reader.fetch({ max_messages: 100, expires: 1_000 });
+    for await (const message of messages) await message.ackAck();
+  }
+
+  async function twice(unowned: Unowned): Promise<number> {
+    const first = await unowned.look();
+    clock += 10_000;
+    return first + (await unowned.look());
+  }
+
+  async function ledger(id: string, status: string, leaseSeconds: number | null = null): Promise<void> {
+    await outbox.db.query(
+      `INSERT INTO :schema.processed_events (event_id, handler, status, lease_until, processed_at)
+       VALUES ($1, 'one', $2, clock_timestamp() + $3::float8 * interval '1 second', CASE WHEN $2 = 'done' THEN now() END)`,
+      [id, status, leaseSeconds],
+    );
+  }
+
+  async function capture(subject: string, body: string): Promise<void> {
+    await jetstream(outbox.nats).publish(subject, body);
+  }
+
+  async function deliveries() {
+    const { rows } = await outbox.db.query<{ eventId: string; state: string; [column: string]: unknown }>(
+      `SELECT event_id AS "eventId", handler, state, attempts, failure_reason AS reason, source,
+              convert_from(body, 'UTF8') AS body, event_type AS type
+         FROM :schema.deliveries ORDER BY event_id, handler`,
+    );
+    return rows;
+  }
+});
