@@ -86,11 +86,11 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
 
     let client: Client | undefined;
     broker.onBack(() => {
-      const waking = client && [wakeRelay(client, config), source && wakeConsumer(client, config)];
-      if (waking)
-        Promise.all(waking).catch((error: Error) =>
-          logger.debug(`Relay and consumer could not be woken: ${error.message}`),
-        );
+      if (!client) return;
+      const waking = [wakeRelay(client, config), ...(source ? [wakeConsumer(client, config)] : [])];
+      Promise.all(waking).catch((error: Error) =>
+        logger.debug(`Relay and consumer could not be woken: ${error.message}`),
+      );
     });
     while (!stopping.aborted) {
       const temporal = await connectTemporal(logger, stopping);

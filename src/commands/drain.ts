@@ -39,6 +39,11 @@ Example:
 
 async function runDrain(options: DrainVerbOptions): Promise<void> {
   const config = loadConfig();
+  if (config.backend === 'db') {
+    throw new CommandFailure(
+      'EVENT_BUS_BACKEND=db has no broker to publish to: events are handled by a worker (`outbox worker --handlers <module>`).',
+    );
+  }
   const logger = createLogger(config.logLevel);
   const { openBroker } = await import('../broker/index.js');
   const broker = await openBroker(config, logger);
@@ -88,6 +93,7 @@ async function publishOne(broker: Broker, event: ClaimedEvent): Promise<void> {
     case 'later':
     case 'unanswered':
       throw new PublishError(outcome.reason);
+    case 'handed over':
     case undefined:
       throw new PublishError('the broker client gave no answer');
   }

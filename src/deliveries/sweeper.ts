@@ -3,7 +3,7 @@ import { PRUNE_CHUNK, pruneLedger } from '../ledger/prune';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
-import { settleLeftRows, takeOrphans } from './sweep';
+import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } from './sweep';
 
 /** Chunks of one look: a backlog of years is forgotten within the hour, and no look lasts long. */
 const PRUNE_CHUNKS = 20;
@@ -59,24 +59,37 @@ export class Sweeper {
   }
 
   private async startLostRuns(): Promise<void> {
-    const { db, config, runs, logger } = this.deps;
-    const orphans = await takeOrphans(db, config.handling.sweepAfterMs);
-    const byEvent = new Map<string, typeof orphans>();
-    for (const orphan of orphans) byEvent.set(orphan.eventId, [...(byEvent.get(orphan.eventId) ?? []), orphan]);
-    for (const deliveries of byEvent.values()) {
+    const { db, config, logger } = this.deps;
+    let started = 0;
+    for (;;) {
+      const orphans = await takeOrphans(db, config.handling.sweepAfterMs);
+      const byEvent = new Map<string, Orphan[]>();
+      for (const orphan of orphans) byEvent.set(orphan.eventId, [...(byEvent.get(orphan.eventId) ?? []), orphan]);
+      const left = await this.startEach(byEvent);
+      started += byEvent.size - left.length;
+      if (left.length > 0) await forsake(db, left);
+      if (left.length > 0 || orphans.length < ORPHANS_AT_ONCE) break;
+    }
+    if (started > 0) logger.info({ events: started }, 'Started delivery runs that were gone');
+  }
+
+  /** @returns events whose run could not be started: Temporal is away, and the others would fare no better */
+  private async startEach(byEvent: ReadonlyMap<string, readonly Orphan[]>): Promise<string[]> {
+    const { runs, logger } = this.deps;
+    const events = [...byEvent.keys()];
+    for (const [index, deliveries] of [...byEvent.values()].entries()) {
       const [first] = deliveries;
-      if (!first || this.closed) return;
+      if (!first || this.closed) return events.slice(index);
       try {
         await runs.start(
           first,
           deliveries.map(({ handler, attempts, dueInMs, reason }) => ({ handler, attempts, dueInMs, reason })),
         );
       } catch (error) {
-        // Untouched for long once more, it is found again.
         logger.debug(`A delivery run could not be started: ${(error as Error).message}`);
-        return;
+        return events.slice(index);
       }
     }
-    if (byEvent.size > 0) logger.info({ events: byEvent.size }, 'Started delivery runs that were gone');
+    return [];
   }
 }

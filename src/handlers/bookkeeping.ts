@@ -41,8 +41,9 @@ export class Bookkeeping {
   }
 
   /** @returns undefined when the worker stops: nothing was begun */
-  claim(keys: readonly LedgerKey[]): Promise<LedgerAnswer | undefined> {
-    return this.patiently(this.signals.stopping, () => claimLedger(this.db, keys, this.config.handling));
+  claim(keys: readonly LedgerKey[], relaxed: boolean): Promise<LedgerAnswer | undefined> {
+    const times = { ...this.config.handling, relaxed };
+    return this.patiently(this.signals.stopping, () => claimLedger(this.db, keys, times));
   }
 
   /** Keeps a claim alive. @returns a signal that aborts when it is ours no more */

@@ -1,5 +1,6 @@
 import type { Config } from '../config';
-import { Leases } from '../ledger/leases';
+import { forsake } from '../deliveries/sweep';
+import type { Leases } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
@@ -10,7 +11,7 @@ import type { RedactFailure } from './failureText';
 import type { HandlingOutcome, IncomingEvent, SettleHandling } from './incoming';
 import type { Lane, LaneDeps, TaskResult } from './lane';
 import { MissingLane } from './missingLane';
-import { RecordedHandlers } from './recorded';
+import type { RecordedHandlers } from './recorded';
 import type { HandlerRegistry } from './registry';
 import { Room } from './room';
 import { TransactionalLane } from './transactionalLane';
@@ -67,7 +68,10 @@ export class FastPath {
   /** How many more events may be handed in now: what can be started soon. */
   room(): number {
     if (this.books.away || this.deps.stopping.aborted || this.starting > MAX_STARTING) return 0;
-    return Math.max(0, this.size.limit() - this.inHand);
+    const limit = this.size.limit();
+    const room = limit - this.inHand;
+    // Not for each event that leaves: a claim or a pull of single events costs as much as one of many.
+    return room >= Math.min(limit, Math.max(1, limit / 4)) ? room : 0;
   }
 
   /** Resolves when there is room, when `signal` aborts, or after `ms`. */
@@ -141,17 +145,24 @@ export class FastPath {
     this.size.settled();
     if (deliveries.length > 0) {
       this.starting++;
-      await this.deps.runs.start(pick(event), deliveries).catch((error: Error) => {
-        this.deps.logger.debug(
-          { eventId: event.eventId },
-          `A delivery run could not be started (${error.message}); the sweep does it`,
-        );
-      });
+      await this.startRun(event, deliveries);
       this.starting--;
       this.size.changed();
     }
     work.settle(outcomeOf(work));
     if (this.inHand + this.starting === 0) for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  /** What stands in `deliveries` is safe: a start that fails is made up for by the next sweep. */
+  private async startRun(event: IncomingEvent, deliveries: readonly WaitingDelivery[]): Promise<void> {
+    const { db, runs, logger } = this.deps;
+    try {
+      await runs.start(pick(event), deliveries);
+    } catch (error) {
+      const { eventId } = event;
+      logger.debug({ eventId }, `A delivery run could not be started: ${(error as Error).message}`);
+      await forsake(db, [eventId]).catch(() => undefined);
+    }
   }
 
   private laneOf(name: string): Lane {

@@ -50,6 +50,8 @@ const STOPPING: TaskResult = { kind: 'returned', reason: 'the worker stops' };
 export abstract class Lane {
   protected readonly queue = new AggregateQueue<Task>();
   protected inProgress = 0;
+  /** The effect cannot outlive its claim, so the claim need not be on disk first. */
+  protected readonly relaxed: boolean = false;
   private stopped = false;
 
   constructor(
@@ -82,7 +84,10 @@ export abstract class Lane {
     const { books, recorded } = this.deps;
     const handler = this.handlerName;
     const since = performance.now();
-    const answer = await books.claim(tasks.map(({ event }) => ({ eventId: event.eventId, handler })));
+    const answer = await books.claim(
+      tasks.map(({ event }) => ({ eventId: event.eventId, handler })),
+      this.relaxed,
+    );
     if (!answer) {
       for (const task of tasks) task.resolve(STOPPING);
       return [];

@@ -31,6 +31,7 @@ type Together =
  * one of them fails, the others are run again without it, so that it costs only its own effect.
  */
 export class TransactionalLane extends Lane {
+  protected override readonly relaxed = true;
   private units = 0;
   private groupSize = 4;
   private averageMs = 5;
@@ -172,11 +173,7 @@ export class TransactionalLane extends Lane {
       if (reading.kind === 'ready') ready.push({ ...task, handled: reading.event });
       else if (reading.kind === 'unfit') await this.bury(task, reading.reason);
       else
-        await this.defer(
-          task,
-          this.deps.config.handling.newerVersionMs,
-          newerVersion(reading.version, reading.known),
-        );
+        await this.defer(task, this.deps.config.handling.newerVersionMs, newerVersion(reading.version, reading.known));
     }
     return ready;
   }

@@ -66,7 +66,8 @@ const CLAIM = `
                              * 1000)::float8 AS "silentMs",
          d.state, d.attempts, d.failure_reason AS reason,
          (extract(epoch FROM d.next_at - clock_timestamp()) * 1000)::float8 AS "dueInMs",
-         (SELECT handlers_revision::text FROM :schema.outbox_installation) AS revision
+         (SELECT handlers_revision::text FROM :schema.outbox_installation) AS revision,
+         (SELECT set_config('synchronous_commit', 'off', true) WHERE $5) AS relaxed
     FROM given
     LEFT JOIN taken USING (event_id, handler)
     LEFT JOIN :schema.processed_events p USING (event_id, handler)
@@ -93,16 +94,18 @@ const UNSEEN_MS = 50;
  * Claims a group of handlings just before they begin, in one statement. An event that has a delivery is refused, so that
  * the fast path and a delivery run never handle it both.
  *
+ * @param times.relaxed do not wait for the disk: for transactional handlers, whose commit fails when PostgreSQL has lost
+ *   their claim in a crash. An external effect cannot be taken back, so its claim must be there before it begins.
  * @returns one verdict for each key, in their order
  */
 export async function claimLedger(
   db: Database,
   keys: readonly LedgerKey[],
-  { leaseMs, maxLeaseMs }: LeaseTimes,
+  { leaseMs, maxLeaseMs, relaxed = false }: LeaseTimes & { relaxed?: boolean },
 ): Promise<LedgerAnswer> {
   const { rows } = await db.query<ClaimRow>(
     CLAIM,
-    [keys.map(({ eventId }) => eventId), keys.map(({ handler }) => handler), leaseMs, maxLeaseMs],
+    [keys.map(({ eventId }) => eventId), keys.map(({ handler }) => handler), leaseMs, maxLeaseMs, relaxed],
     { prepared: true },
   );
   return {

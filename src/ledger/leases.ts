@@ -67,7 +67,8 @@ export class Leases {
     for (const held of asked) {
       if (ours.has(ledgerKey(held.claim))) held.since = since;
       // Finished or released while the renewal was under way: not lost.
-      else if (this.held.get(ledgerKey(held.claim)) === held) this.lose(held, 'another worker took its ledger claim over');
+      else if (this.held.get(ledgerKey(held.claim)) === held)
+        this.lose(held, 'another worker took its ledger claim over');
     }
   }
 

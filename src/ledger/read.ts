@@ -7,7 +7,11 @@ const READ = `
 
 /** What became of a claim whose transaction ended without an answer. */
 export async function readClaim(db: Database, claim: LedgerClaim): Promise<'done' | 'ours' | 'gone'> {
-  const { rows } = await db.query<{ done: boolean; ours: boolean }>(READ, [claim.eventId, claim.handler, claim.startedAt]);
+  const { rows } = await db.query<{ done: boolean; ours: boolean }>(READ, [
+    claim.eventId,
+    claim.handler,
+    claim.startedAt,
+  ]);
   const row = rows[0];
   if (row?.done) return 'done';
   return row?.ours ? 'ours' : 'gone';

@@ -15,6 +15,9 @@ export const SEARCH_ATTRIBUTES = {
   handler: defineSearchAttributeKey('OutboxHandler', SearchAttributeType.KEYWORD_LIST),
 };
 
+/** Whoever waits for it holds an event; the sweep makes up for a start that took longer. */
+const START_TIMEOUT_MS = 10_000;
+
 /** Starts and reaches delivery runs, at most so many a second: a mass failure must not drown Temporal. */
 export class DeliveryRuns {
   private client: Client | undefined;
@@ -36,8 +39,8 @@ export class DeliveryRuns {
    */
   async start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
     await this.turn();
-    if (!this.client) throw new Error('Temporal is away');
-    const { config } = this;
+    const { config, client } = this;
+    if (!client) throw new Error('Temporal is away');
     const { eventId, eventType, aggregateType, aggregateId } = event;
     const input: DeliverInput = {
       ...{ eventId, eventType, aggregateType, aggregateId },
@@ -48,21 +51,23 @@ export class DeliveryRuns {
         backoffMaxMs: config.relay.backoffMaxMs,
       },
     };
-    await this.client.workflow.signalWithStart<typeof deliverEvent, [readonly WaitingDelivery[]]>('deliverEvent', {
-      workflowId: deliveryWorkflowId(config.schema, eventId),
-      taskQueue: config.deliveryTaskQueue,
-      args: [input],
-      signal: 'deliver',
-      signalArgs: [waiting],
-      staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
-      ...(this.searchable && {
-        typedSearchAttributes: new TypedSearchAttributes([
-          { key: SEARCH_ATTRIBUTES.eventType, value: eventType },
-          { key: SEARCH_ATTRIBUTES.aggregateId, value: aggregateId.slice(0, 255) },
-          { key: SEARCH_ATTRIBUTES.handler, value: waiting.map(({ handler }) => handler) },
-        ]),
-      }),
-    });
+    const start = () =>
+      client.workflow.signalWithStart<typeof deliverEvent, [readonly WaitingDelivery[]]>('deliverEvent', {
+        workflowId: deliveryWorkflowId(config.schema, eventId),
+        taskQueue: config.deliveryTaskQueue,
+        args: [input],
+        signal: 'deliver',
+        signalArgs: [waiting],
+        staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
+        ...(this.searchable && {
+          typedSearchAttributes: new TypedSearchAttributes([
+            { key: SEARCH_ATTRIBUTES.eventType, value: eventType },
+            { key: SEARCH_ATTRIBUTES.aggregateId, value: aggregateId.slice(0, 255) },
+            { key: SEARCH_ATTRIBUTES.handler, value: waiting.map(({ handler }) => handler) },
+          ]),
+        }),
+      });
+    await client.withDeadline(Date.now() + START_TIMEOUT_MS, start);
   }
 
   /** One place on the schedule of starts. */

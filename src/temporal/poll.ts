@@ -45,7 +45,17 @@ export async function poll(deps: Polling): Promise<void> {
   const { connection, namespace } = temporal;
   const ownQueue = `${config.taskQueue}/${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const handlingMs = handling.registry.longestTimeoutMs;
-  const relay = createRelayActivities({ db, broker, wake, config, logger, ownQueue, stopping, handlingMs, runs: handling.runs });
+  const relay = createRelayActivities({
+    db,
+    broker,
+    wake,
+    config,
+    logger,
+    ownQueue,
+    stopping,
+    handlingMs,
+    runs: handling.runs,
+  });
   await startRelay(client, config, db, handlingMs);
   handling.runs.use(client, await ensureSearchAttributes(connection, namespace, logger));
 
@@ -55,7 +65,8 @@ export async function poll(deps: Polling): Promise<void> {
     logger,
   });
   const { fastPath: intake, registry } = handling;
-  const consumer = deps.source && createConsumerActivities({ source: deps.source, intake, config, membership, stopping });
+  const consumer =
+    deps.source && createConsumerActivities({ source: deps.source, intake, config, membership, stopping });
   const workers = await createWorkers({
     ...{ config, connection, namespace, ownQueue, bundle: deps.workflowBundle },
     relay: relay.activities,

@@ -50,11 +50,12 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
 
   const endReceives = () => open.forEach((scope) => scope.cancel());
   const show = () => setCurrentDetails(consumerDetails(memory.status()));
+  // Before the handlers are set: a join that came with the start is read in that moment, and served by itself.
+  for (const member of memory.members.values()) void serve(member);
   listen();
   cancelRequested.catch(() => {
     memory.cancelled = true;
   });
-  for (const member of memory.members.values()) void serve(member);
   void acknowledgeAll();
   show();
 

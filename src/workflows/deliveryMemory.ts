@@ -30,13 +30,16 @@ export class DeliveryMemory {
     return this.all.filter(({ state }) => state === 'waiting' || state === 'running');
   }
 
-  /** @returns the delivery when it begins to wait; one that waits already is only brought forward */
+  /**
+   * @returns the delivery when it begins to wait; one that waits already is only brought forward, and what an attempt
+   *   under way will say is newer than any signal
+   */
   receive({ handler, attempts, dueInMs, reason, dead }: WaitingDelivery, now: number): Delivery | undefined {
     const known = this.deliveries.get(handler);
     const dueAt = now + Math.max(0, dueInMs);
-    if (known && (known.state === 'waiting' || known.state === 'running')) {
+    if (known?.state === 'running') return undefined;
+    if (known?.state === 'waiting') {
       known.dueAt = Math.min(known.dueAt, dueAt);
-      known.nudged ||= dueInMs <= 0;
       return undefined;
     }
     const state = dead ? 'dead' : 'waiting';
