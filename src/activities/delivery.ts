@@ -151,7 +151,7 @@ class Deliverer {
       // The answer to a commit may have been lost, and the commit not.
       const claim = await this.patiently(() => readClaim(db, attempt));
       if (claim === 'done') return { kind: 'ran' };
-      if (claim === 'gone' || isOutage(error)) return { kind: 'interrupted' };
+      if (claim === 'gone' || isOutage(error) || db.unprepare(error)) return { kind: 'interrupted' };
       return { kind: 'failed', thrown: error };
     }
   }

@@ -85,7 +85,7 @@ export class Pull implements Flow {
 
   async close(): Promise<void> {
     // Takes back the interest, then waits for a pong: what the broker had sent before is still handed in.
-    await Promise.resolve(this.subscription.unsubscribe());
+    await within(DRAIN_TIMEOUT_MS, this.subscription.drain()).catch(() => undefined);
     this.outstanding = 0;
   }
 

@@ -1,6 +1,6 @@
 import type { PoolClient, QueryResultRow } from 'pg';
 import { finishLedger, type Runner } from '../ledger/finish';
-import { binder, type Database } from '../postgres/database';
+import type { Database } from '../postgres/database';
 import type { Transaction } from './defineHandler';
 
 /** The statements that end a transaction, or make one in it that would end this one's guarantees. */
@@ -34,7 +34,7 @@ export async function inTransaction<T>(
   let broken: Error | undefined;
   const onError = (error: Error) => (broken = error);
   client.on('error', onError);
-  const open = openOn(client, db.schema, timeoutMs);
+  const open = openOn(client, db, timeoutMs);
   try {
     await client.query('BEGIN');
     const result = await work(open);
@@ -53,8 +53,7 @@ export async function inTransaction<T>(
   }
 }
 
-function openOn(client: PoolClient, schema: string, timeoutMs: number): OpenTransaction & { pending(): boolean } {
-  const bind = binder(schema);
+function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransaction & { pending(): boolean } {
   let closed = false;
   let pending = 0;
   const send = async (query: { text: string; values?: unknown[] }) => {
@@ -79,7 +78,7 @@ function openOn(client: PoolClient, schema: string, timeoutMs: number): OpenTran
     },
   };
   const run: Runner = <Row extends QueryResultRow>(text: string, values: unknown[]) =>
-    client.query<Row>(bind(text), values);
+    client.query<Row>(db.prepare(text, values));
   return { tx, run, close: () => void (closed = true), pending: () => pending > 0 };
 }
 

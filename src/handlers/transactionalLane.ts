@@ -51,8 +51,9 @@ export class TransactionalLane extends Lane {
 
   protected pump(): void {
     while (this.units < this.maxUnits) {
-      const size = Math.min(this.groupSize, this.room);
-      if (size <= 0) return;
+      const size = Math.min(this.groupSize, this.queue.size);
+      // A group that would be cut short waits for the next one to end: it costs as much as a whole one.
+      if (size === 0 || (this.units > 0 && this.room < size)) return;
       const taken = this.queue.take(size, size);
       if (taken.length === 0) return;
       const tasks = taken.flatMap(({ items }) => items);
@@ -109,7 +110,7 @@ export class TransactionalLane extends Lane {
         const claim = await readClaim(db, task.claim);
         if (claim === 'done') this.done([task]);
         else if (claim === 'gone') this.lost(task);
-        else if (isOutage(error)) return true;
+        else if (isOutage(error) || db.unprepare(error)) return true;
         else await this.fail(task, error);
         return false;
       } catch {

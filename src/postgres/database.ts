@@ -17,6 +17,10 @@ export interface Database {
     values?: unknown[],
     how?: { prepared: boolean },
   ): Promise<QueryResult<Row>>;
+  /** The same for a client of this pool: what to send, planned once per connection while that works. */
+  prepare(text: string, values: unknown[]): { text: string; values: unknown[]; name?: string };
+  /** @returns true when the error means that prepared statements do not work here; from now on none is used */
+  unprepare(error: unknown): boolean;
   close(): Promise<void>;
 }
 
@@ -49,23 +53,31 @@ export function openDatabase(
 /** The caller keeps ownership of the pool: `close` ends it only when called. */
 export function databaseOver(pool: Pool, schema: string): Database {
   const bind = binder(schema);
-  const names = new Map<string, string>();
+  const runs = new Map<string, number>();
   let preparing = true;
-  const query = async <Row extends QueryResultRow>(text: string, values?: unknown[], how?: { prepared: boolean }) => {
+  const prepare = (text: string, values: unknown[]) => {
     const sql = bind(text);
-    if (!how?.prepared || !preparing) return pool.query<Row>(sql, values);
-    let name = names.get(sql);
-    if (name === undefined) names.set(sql, (name = statementName(sql)));
+    if (!preparing) return { text: sql, values };
+    const run = (runs.get(sql) ?? 0) + 1;
+    runs.set(sql, run);
+    return { name: statementName(sql, run), text: sql, values };
+  };
+  const unprepare = (error: unknown) => {
+    if (!UNPREPARABLE.has((error as { code?: string } | null)?.code ?? '')) return false;
+    preparing = false;
+    return true;
+  };
+  const query = async <Row extends QueryResultRow>(text: string, values?: unknown[], how?: { prepared: boolean }) => {
+    if (!how?.prepared || !preparing) return pool.query<Row>(bind(text), values);
     try {
-      return await pool.query<Row>({ name, text: sql, ...(values && { values }) });
+      return await pool.query<Row>(prepare(text, values ?? []));
     } catch (error) {
-      if (!UNPREPARABLE.has((error as { code?: string }).code ?? '')) throw error;
-      // Refused before it ran, so it can run again: from now on without preparing.
-      preparing = false;
-      return pool.query<Row>(sql, values);
+      // Refused before it ran, so it can run again.
+      if (!unprepare(error)) throw error;
+      return pool.query<Row>(bind(text), values);
     }
   };
-  return { pool, schema, query, close: () => pool.end() };
+  return { pool, schema, query, prepare, unprepare, close: () => pool.end() };
 }
 
 /**
@@ -74,10 +86,24 @@ export function databaseOver(pool: Pool, schema: string): Database {
  */
 const UNPREPARABLE = new Set(['26000', '42P05', '0A000']);
 
-/** From the text and its schema, so that one name never means two statements, whoever shares the connection. */
-function statementName(sql: string): string {
-  return `outbox_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`;
+const digests = new Map<string, string>();
+
+/**
+ * From the text with its schema, so that one name never means two statements, whoever shares the connection. A new name
+ * at each doubling of the runs: PostgreSQL keeps the plan that it made for a table as small as it was then, and a scan of
+ * an empty ledger would still be the plan for a million rows, until an analyze comes round.
+ */
+function statementName(sql: string, run: number): string {
+  let digest = digests.get(sql);
+  if (digest === undefined) {
+    digest = createHash('sha256').update(sql).digest('hex').slice(0, 24);
+    digests.set(sql, digest);
+  }
+  return `outbox_${digest}_${Math.min(LAST_PLAN, 31 - Math.clz32(run))}`;
 }
+
+/** A million runs: autovacuum has analyzed by then. */
+const LAST_PLAN = 20;
 
 /** Puts the quoted schema where a statement says `:schema`. The name is checked once, here, before any SQL. */
 export function binder(schema: string): (text: string) => string {
