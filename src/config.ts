@@ -87,6 +87,8 @@ const environment = z.object({
   OUTBOX_SWEEP_MS: milliseconds(15_000, 100),
   /** How long a waiting delivery may be overdue and untouched before the sweep takes its run for gone. */
   OUTBOX_SWEEP_AFTER_MS: milliseconds(120_000, 100),
+  /** Between two comparisons of unacknowledged messages with ledger and deliveries. */
+  OUTBOX_COMPARE_MS: milliseconds(300_000, 100),
   /** No worker here knows the handler: a rolling deployment takes minutes. */
   OUTBOX_MISSING_HANDLER_MS: milliseconds(60_000, 100),
   /** No worker here knows the event's version yet. */
@@ -177,6 +179,7 @@ export function loadConfig(env: Environment = process.env) {
       retentionMs: read.OUTBOX_LEDGER_RETENTION_MS,
       sweepMs: read.OUTBOX_SWEEP_MS,
       sweepAfterMs: read.OUTBOX_SWEEP_AFTER_MS,
+      compareMs: read.OUTBOX_COMPARE_MS,
       missingHandlerMs: read.OUTBOX_MISSING_HANDLER_MS,
       newerVersionMs: read.OUTBOX_NEWER_VERSION_MS,
       runStartsPerSecond: read.OUTBOX_RUN_STARTS_PER_SECOND,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openBroker, type Broker } from './broker';
 import { LocalBroker } from './broker/local';
 import { loadConfig, type Config } from './config';
-import { openSource, type Source } from './consumer';
+import { openReceiving, type Receiving } from './consumer';
 import { ConfigError } from './errors';
 import type { Handler } from './handlers/defineHandler';
 import type { EventDefinition } from './handlers/defineEvent';
@@ -12,7 +12,7 @@ import { Handling } from './handlers/handling';
 import { HandlerRegistry } from './handlers/registry';
 import { createLogger, type Logger } from './logger';
 import { connectDatabase } from './postgres/connect';
-import { openDatabase } from './postgres/database';
+import { openDatabase, type Database } from './postgres/database';
 import { checkVersion, migrateOrCheck } from './postgres/migrate';
 import { WakeListener } from './postgres/wake';
 import { connectTemporal } from './temporal/connection';
@@ -56,6 +56,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
   const stopping = options.signal ?? new AbortController().signal;
   const registry = HandlerRegistry.of(options.handlers ?? [], options.events);
   const opened: { close(): Promise<void> }[] = [];
+  let receiving: Receiving | undefined;
   try {
     await prepareDatabase(config, logger, stopping);
     const db = openDatabase(
@@ -69,9 +70,15 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     const handling = new Handling(registry, { db, config, logger, redact, stopping });
     opened.unshift(handling);
     await handling.start();
-    const { broker, source } = await openEnds(config, logger, handling, stopping);
+    const ends = await openEnds({ config, db, logger, handling, stopping });
+    const { broker } = ends;
     opened.unshift(broker);
-    if (source) opened.unshift(source);
+    receiving = ends.receiving;
+    const source = receiving?.source;
+    if (receiving?.inspector) {
+      opened.unshift(receiving.inspector);
+      await receiving.inspector.start();
+    }
     const wake = new WakeListener({
       url: config.listenUrl,
       db,
@@ -125,27 +132,33 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     // Told to stop, so it stops; what it could not settle is taken over by the next claim.
     if ((error as Error).name !== 'AbortError') logger.warn(`While stopping: ${(error as Error).message}`);
   } finally {
-    const closing = opened.map((resource) =>
-      resource.close().catch((error: Error) => logger.debug(`While closing: ${error.message}`)),
-    );
-    // A server that does not answer does not answer a goodbye either.
-    await within(CLOSE_TIMEOUT_MS, Promise.all(closing));
+    const close = (resource: { close(): Promise<void> }) =>
+      resource.close().catch((error: Error) => logger.debug(`While closing: ${error.message}`));
+    // A server that does not answer does not answer a goodbye either. What is in hand is given back while it still can.
+    if (receiving) await within(CLOSE_TIMEOUT_MS, close(receiving.source));
+    await within(CLOSE_TIMEOUT_MS, Promise.all(opened.map(close)));
   }
 }
 
 /** Where events go to, and where handlers get them from. */
-async function openEnds(
-  config: Config,
-  logger: Logger,
-  handling: Handling,
-  stopping: AbortSignal,
-): Promise<{ broker: Broker; source: Source | undefined }> {
-  if (config.backend === 'db') return { broker: new LocalBroker(handling.fastPath), source: undefined };
+async function openEnds(deps: {
+  config: Config;
+  db: Database;
+  logger: Logger;
+  handling: Handling;
+  stopping: AbortSignal;
+}): Promise<{ broker: Broker; receiving: Receiving | undefined }> {
+  const { config, db, logger, handling, stopping } = deps;
+  if (config.backend === 'db') return { broker: new LocalBroker(handling.fastPath), receiving: undefined };
   const broker = await openBroker(config, logger);
   // Without handlers the durable is left to whoever reads it.
-  if (handling.registry.size === 0) return { broker, source: undefined };
-  const source = openSource({ link: broker.link, config, intake: handling.fastPath, logger, stopping });
-  return { broker, source };
+  if (handling.registry.size === 0) return { broker, receiving: undefined };
+  const handlersFor = (type: string) => handling.handlersFor(type);
+  const { link } = broker;
+  return {
+    broker,
+    receiving: openReceiving({ link, config, db, intake: handling.fastPath, logger, stopping, handlersFor }),
+  };
 }
 
 /** Waits for PostgreSQL and migrates, on a connection of its own: a migration may take as long as it needs. */

@@ -59,6 +59,7 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   OUTBOX_LEDGER_RETENTION_MS: (config) => config.handling.retentionMs,
   OUTBOX_SWEEP_MS: (config) => config.handling.sweepMs,
   OUTBOX_SWEEP_AFTER_MS: (config) => config.handling.sweepAfterMs,
+  OUTBOX_COMPARE_MS: (config) => config.handling.compareMs,
   OUTBOX_MISSING_HANDLER_MS: (config) => config.handling.missingHandlerMs,
   OUTBOX_NEWER_VERSION_MS: (config) => config.handling.newerVersionMs,
   OUTBOX_RUN_STARTS_PER_SECOND: (config) => config.handling.runStartsPerSecond,

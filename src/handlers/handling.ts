@@ -85,6 +85,11 @@ export class Handling {
     return { db, config, registry, leases, logger, redact, ending };
   }
 
+  /** Names of all handlers that take events of this type, here or in other workers. */
+  handlersFor(type: string): string[] {
+    return [...new Set([...this.registry.forType(type).map(({ name }) => name), ...this.recorded.forType(type)])];
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.endingTimer);
     this.leases.close();

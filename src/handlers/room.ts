@@ -35,6 +35,7 @@ export class Room {
 
   /** Resolves at the next change. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     await new Promise<void>((resolve) => {
       const done = () => {
         clearTimeout(timer);

@@ -28,7 +28,7 @@ export interface TemporalOptions {
 export type TemporalServer = Server & { uiUrl: string | undefined };
 
 /** What the relay's delivery runs are found by in the UI. */
-const SEARCH_ATTRIBUTES = ['OutboxEventType', 'OutboxAggregateId', 'OutboxHandler'];
+const SEARCH_ATTRIBUTES = { OutboxEventType: 'Keyword', OutboxAggregateId: 'Keyword', OutboxHandler: 'KeywordList' };
 
 /**
  * The dev server's single shard otherwise hands out 20 transfer tasks a second, so that every activity waits 40 ms.
@@ -70,7 +70,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
           ...(uiPort ? ['--ui-port', String(uiPort)] : ['--headless']),
           ...['--db-filename', join(data, 'temporal.db'), '--log-level', 'warn'],
           ...UNTHROTTLED.flatMap((value) => ['--dynamic-config-value', value]),
-          ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+          ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
           ...(options.extraArgs ?? []),
         ],
       }),
@@ -109,7 +109,7 @@ async function namespaceIsUsable(address: string): Promise<void> {
     await connection.withDeadline(Date.now() + 2_000, async () => {
       await connection.workflowService.describeNamespace({ namespace: 'default' });
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
-      const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+      const missing = Object.keys(SEARCH_ATTRIBUTES).filter((name) => !(name in customAttributes));
       if (missing.length > 0) throw new Error(`search attribute ${missing[0]} is not registered yet`);
     });
   } finally {

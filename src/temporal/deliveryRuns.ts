@@ -18,6 +18,9 @@ export const SEARCH_ATTRIBUTES = {
 /** Whoever waits for it holds an event; the sweep makes up for a start that took longer. */
 const START_TIMEOUT_MS = 10_000;
 
+/** gRPC's code for what the server refuses for good. */
+const INVALID_ARGUMENT = 3;
+
 /** Starts and reaches delivery runs, at most so many a second: a mass failure must not drown Temporal. */
 export class DeliveryRuns {
   private client: Client | undefined;
@@ -51,23 +54,33 @@ export class DeliveryRuns {
         backoffMaxMs: config.relay.backoffMaxMs,
       },
     };
-    const start = () =>
-      client.workflow.signalWithStart<typeof deliverEvent, [readonly WaitingDelivery[]]>('deliverEvent', {
-        workflowId: deliveryWorkflowId(config.schema, eventId),
-        taskQueue: config.deliveryTaskQueue,
-        args: [input],
-        signal: 'deliver',
-        signalArgs: [waiting],
-        staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
-        ...(this.searchable && {
-          typedSearchAttributes: new TypedSearchAttributes([
-            { key: SEARCH_ATTRIBUTES.eventType, value: eventType },
-            { key: SEARCH_ATTRIBUTES.aggregateId, value: aggregateId.slice(0, 255) },
-            { key: SEARCH_ATTRIBUTES.handler, value: waiting.map(({ handler }) => handler) },
-          ]),
+    const attributes = new TypedSearchAttributes([
+      { key: SEARCH_ATTRIBUTES.eventType, value: eventType },
+      { key: SEARCH_ATTRIBUTES.aggregateId, value: aggregateId.slice(0, 255) },
+      { key: SEARCH_ATTRIBUTES.handler, value: waiting.map(({ handler }) => handler) },
+    ]);
+    const start = (searchable: boolean) =>
+      client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+        client.workflow.signalWithStart<typeof deliverEvent, [readonly WaitingDelivery[]]>('deliverEvent', {
+          workflowId: deliveryWorkflowId(config.schema, eventId),
+          taskQueue: config.deliveryTaskQueue,
+          args: [input],
+          signal: 'deliver',
+          signalArgs: [waiting],
+          staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
+          ...(searchable && { typedSearchAttributes: attributes }),
         }),
+      );
+    try {
+      await start(this.searchable);
+    } catch (error) {
+      if (!this.searchable || codeOf(error) !== INVALID_ARGUMENT) throw inWords(error);
+      // Taken away, or of another type, since the worker looked: a search attribute must not stop a run.
+      this.searchable = false;
+      await start(false).catch((again: unknown) => {
+        throw inWords(again);
       });
-    await client.withDeadline(Date.now() + START_TIMEOUT_MS, start);
+    }
   }
 
   /** One place on the schedule of starts. */
@@ -77,4 +90,14 @@ export class DeliveryRuns {
     this.nextAt = at + 1_000 / this.config.handling.runStartsPerSecond;
     if (at > now) await sleep(at - now);
   }
+}
+
+function codeOf(error: unknown): number | undefined {
+  return (error as { cause?: { code?: number } } | null)?.cause?.code;
+}
+
+/** The client's own message says which call failed, and not why. */
+function inWords(error: unknown): Error {
+  const { message, cause } = error as Error & { cause?: { details?: string } };
+  return new Error(cause?.details ? `${message}: ${cause.details}` : message, { cause: error });
 }

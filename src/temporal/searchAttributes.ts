@@ -16,21 +16,19 @@ export async function ensureSearchAttributes(
   namespace: string,
   logger: Logger,
 ): Promise<boolean> {
-  const wanted = Object.values(SEARCH_ATTRIBUTES).map(({ name }) => name);
+  const wanted = {
+    [SEARCH_ATTRIBUTES.eventType.name]: INDEXED_VALUE_TYPE_KEYWORD,
+    [SEARCH_ATTRIBUTES.aggregateId.name]: INDEXED_VALUE_TYPE_KEYWORD,
+    [SEARCH_ATTRIBUTES.handler.name]: INDEXED_VALUE_TYPE_KEYWORD_LIST,
+  };
   try {
     const known = async () => {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-      return wanted.every((name) => name in (customAttributes ?? {}));
+      // Of another type, a start that names them is refused like one that names unknown ones.
+      return Object.entries(wanted).every(([name, type]) => customAttributes?.[name] === type);
     };
     if (await known()) return true;
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: {
-        [SEARCH_ATTRIBUTES.eventType.name]: INDEXED_VALUE_TYPE_KEYWORD,
-        [SEARCH_ATTRIBUTES.aggregateId.name]: INDEXED_VALUE_TYPE_KEYWORD,
-        [SEARCH_ATTRIBUTES.handler.name]: INDEXED_VALUE_TYPE_KEYWORD_LIST,
-      },
-    });
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: wanted });
     return await known();
   } catch (error) {
     logger.debug(`Search attributes are not used: ${(error as Error).message}`);

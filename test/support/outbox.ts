@@ -108,11 +108,11 @@ export class TestOutbox {
       () => connection.close(),
       () => nats.close(),
       () => manager.streams.delete(outbox.config().nats.stream).catch(() => undefined),
+      () => manager.streams.delete(`${outbox.config().nats.stream}_ADVISORIES`).catch(() => undefined),
       () =>
-        outbox
-          .relay()
-          .terminate('the test is over')
-          .catch(() => undefined),
+        Promise.all(
+          [outbox.relay(), outbox.consumer()].map((run) => run.terminate('the test is over').catch(() => undefined)),
+        ),
     );
     return outbox;
   }
@@ -127,6 +127,10 @@ export class TestOutbox {
 
   relay() {
     return this.client.workflow.getHandle(this.config().relayWorkflowId);
+  }
+
+  consumer() {
+    return this.client.workflow.getHandle(this.config().consumerWorkflowId);
   }
 
   status(): Promise<RelayStatus> {

@@ -1,8 +1,10 @@
 import pino from 'pino';
 import { openBroker, type NatsBroker } from '../../src/broker';
 import type { Config } from '../../src/config';
-import { openSource, type Source } from '../../src/consumer';
+import type { Source } from '../../src/consumer';
+import { CoreSource } from '../../src/consumer/coreSource';
 import { ExhaustedLog } from '../../src/consumer/exhausted';
+import { JetStreamSource } from '../../src/consumer/jetstreamSource';
 import type { ReceiveResult } from '../../src/consumer/outcome';
 import { receive } from '../../src/consumer/receive';
 import type { Logger } from '../../src/logger';
@@ -35,9 +37,10 @@ export class Receiver {
     const config = outbox.config(settings);
     const broker = await openBroker(config, logger);
     outbox.onClose(() => broker.close());
-    const receiver = new Receiver(config, logs, logger, broker, ({ intake, stopping, exhausted }) =>
-      openSource({ link: broker.link, config, intake, logger, stopping: stopping.signal, exhausted }),
-    );
+    const receiver = new Receiver(config, logs, logger, broker, ({ intake, stopping, exhausted }) => {
+      const deps = { link: broker.link, config, intake, logger, stopping: stopping.signal, exhausted };
+      return config.nats.mode === 'core' ? new CoreSource(deps) : new JetStreamSource(deps);
+    });
     outbox.onClose(() => receiver.source.close());
     return receiver;
   }
