@@ -87,8 +87,8 @@ const environment = z.object({
   OUTBOX_SWEEP_MS: milliseconds(15_000, 100),
   /** How long a waiting delivery may be overdue and untouched before the sweep takes its run for gone. */
   OUTBOX_SWEEP_AFTER_MS: milliseconds(120_000, 100),
-  /** Between two comparisons of unacknowledged messages with ledger and deliveries. */
-  OUTBOX_COMPARE_MS: milliseconds(300_000, 100),
+  /** Between two comparisons of unacknowledged messages with ledger and deliveries: longer than the longest redelivery. */
+  OUTBOX_COMPARE_MS: milliseconds(320_000, 100),
   /** No worker here knows the handler: a rolling deployment takes minutes. */
   OUTBOX_MISSING_HANDLER_MS: milliseconds(60_000, 100),
   /** No worker here knows the event's version yet. */

@@ -16,10 +16,11 @@ import { skipDelivery } from '../deliveries/skip';
 import type { Handler } from '../handlers/defineHandler';
 import { newerVersion } from '../handlers/externalLane';
 import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
-import { EXHAUSTED, WORKER_LOST } from '../handlers/lane';
+import { endingGraceMs, EXHAUSTED, WORKER_LOST } from '../handlers/lane';
 import { readEvent } from '../handlers/readEvent';
 import type { HandlerRegistry } from '../handlers/registry';
 import { runHandler, type RunResult } from '../handlers/runHandler';
+import type { Seats } from '../handlers/seats';
 import { inTransaction, RollBack } from '../handlers/transaction';
 import { readClaim } from '../ledger/read';
 import type { Leases } from '../ledger/leases';
@@ -37,6 +38,7 @@ export interface DeliveryDeps {
   readonly logger: Logger;
   readonly redact?: RedactFailure | undefined;
   readonly ending: AbortSignal;
+  readonly transactions: Seats;
 }
 
 const PAUSE_MS = 500;
@@ -108,9 +110,17 @@ class Deliverer {
         attempt: attempt.attempts + 1,
         ...(tx && { tx }),
         ending: this.deps.ending,
+        endingGraceMs: endingGraceMs(config),
         lost,
       });
-    const result = handler.transactional ? await this.inTransaction(handler, attempt, enter) : await enter();
+    const result = handler.transactional
+      ? await this.deps.transactions.with(() => this.inTransaction(handler, attempt, enter))
+      : await enter();
+    if (result.kind === 'interrupted' && !result.ended && !handler.transactional) {
+      // It still runs: its claim stays until its lease is over, and the next attempt waits for that.
+      const reason = 'the worker stopped while it ran this handler, which did not end';
+      return { kind: 'deferred', attempts: attempt.attempts, dueInMs: config.handling.leaseMs, reason };
+    }
     if (result.kind === 'interrupted') return this.defer(attempt, 0, 'the worker stopped while it ran this handler');
     if (result.kind === 'failed') {
       const attempts = attempt.attempts + 1;
@@ -143,15 +153,11 @@ class Deliverer {
       });
       return { kind: 'ran' };
     } catch (error) {
-      if (result && result.kind !== 'ran') {
-        // The database went, not the handler: the claim is released, or runs out, without an attempt of its own.
-        if (result.kind === 'failed' && isOutage(result.thrown)) return { kind: 'interrupted' };
-        return result;
-      }
+      if (result && result.kind !== 'ran') return result;
       // The answer to a commit may have been lost, and the commit not.
       const claim = await this.patiently(() => readClaim(db, attempt));
       if (claim === 'done') return { kind: 'ran' };
-      if (claim === 'gone' || isOutage(error) || db.unprepare(error)) return { kind: 'interrupted' };
+      if (claim === 'gone' || db.unprepare(error)) return { kind: 'interrupted', ended: true };
       return { kind: 'failed', thrown: error };
     }
   }
@@ -215,7 +221,7 @@ export function createDeliveryActivities(deps: DeliveryDeps) {
     ...activities,
     default: heartbeating((request: Request) => deliverer.attempt(activityInfo().activityType, request)),
     skip: heartbeating(async ({ eventId, handler, reason }: SkipRequest & Request): Promise<void> => {
-      while ((await skipDelivery(deps.db, eventId, handler, reason)) === 'running') {
+      while ((await skipDelivery(deps.db, eventId, handler, reason, deps.config.handling)) === 'running') {
         heartbeat();
         await sleep(PAUSE_MS);
       }

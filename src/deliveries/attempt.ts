@@ -152,7 +152,7 @@ export async function endAttempt(
 }
 
 const READ = `
-  SELECT d.source, d.record, convert_from(d.body, 'UTF8') AS body,
+  SELECT d.source, d.record, d.body,
          q.event_type AS "eventType", q.aggregate_type AS "aggregateType", q.aggregate_id AS "aggregateId",
          q.company_id AS "companyId", q.org_unit_id AS "orgUnitId", q.payload::text AS payload, q.headers, q.version,
          q.correlation_id AS "correlationId", q.causation_id AS "causationId",
@@ -164,7 +164,8 @@ const READ = `
 type ReadRow = Omit<EventRecord, 'eventId'> & {
   readonly source: string;
   readonly record: Omit<EventRecord, 'payload'> | null;
-  readonly body: string | null;
+  /** Of a foreign publisher; PostgreSQL holds neither NUL nor broken UTF-8 as text. */
+  readonly body: Buffer | null;
 };
 
 /** The event of a delivery, from the outbox or from its copy. @returns undefined when neither is there any more */
@@ -173,7 +174,7 @@ export async function readDeliveryEvent(db: Database, key: DeliveryKey): Promise
   const row = rows[0];
   if (!row) return undefined;
   const { source, record, body, ...queued } = row;
-  if (source !== 'outbox') return record && body !== null ? { ...record, payload: body } : undefined;
+  if (source !== 'outbox') return record && body !== null ? { ...record, payload: body.toString() } : undefined;
   // Null in a row that a LEFT JOIN did not find.
   return (queued.payload as string | null) === null ? undefined : { eventId: key.eventId, ...queued };
 }

@@ -24,6 +24,9 @@ export interface HandedOver extends WaitingDelivery {
 /**
  * Release and insert are one statement: between the two, another worker's claim would find neither and begin at once.
  * The claim of a worker that was taken over is not there to release; its successor sees the delivery through.
+ *
+ * Whoever only waits for another's claim never changes a delivery that is there: its owner may have failed meanwhile, and
+ * its due time and reason are the right ones. Of two hand-overs of one handling in one statement the owner's counts.
  */
 const HAND_OVER = `
   WITH given AS MATERIALIZED (
@@ -48,11 +51,12 @@ const HAND_OVER = `
          CASE WHEN dead THEN clock_timestamp() END, reason,
          CASE WHEN in_outbox THEN 'outbox' ELSE source END, event_type, aggregate_type, aggregate_id, company_id,
          CASE WHEN NOT in_outbox THEN record END, CASE WHEN NOT in_outbox THEN decode(body, 'base64') END
-    FROM placed ORDER BY event_id, handler
+    FROM (SELECT DISTINCT ON (event_id, handler) * FROM placed ORDER BY event_id, handler, started) AS once
   ON CONFLICT (event_id, handler) DO UPDATE
      SET attempts = d.attempts + excluded.attempts, state = excluded.state, next_at = excluded.next_at,
          failed_at = excluded.failed_at, failure_reason = excluded.failure_reason, touched_at = clock_timestamp()
    WHERE d.state = 'waiting'
+     AND EXISTS (SELECT FROM released r WHERE r.event_id = excluded.event_id AND r.handler = excluded.handler)
   RETURNING event_id AS "eventId", handler, attempts, failure_reason AS reason, state = 'dead' AS dead,
             coalesce(extract(epoch FROM next_at - clock_timestamp()) * 1000, 0)::float8 AS "dueInMs"`;
 

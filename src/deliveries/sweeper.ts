@@ -7,6 +7,8 @@ import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } fr
 
 /** Chunks of one look: a backlog of years is forgotten within the hour, and no look lasts long. */
 const PRUNE_CHUNKS = 20;
+/** An hour's worth is forgotten in a moment; a backlog of years takes its turn after turn. */
+const PRUNE_EVERY_MS = 60_000;
 
 /**
  * Looks now and then for what nobody else would finish: deliveries without a run, rows whose last delivery ended while
@@ -15,6 +17,7 @@ const PRUNE_CHUNKS = 20;
 export class Sweeper {
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
+  private pruneAt = 0;
   private sweeping: Promise<void> = Promise.resolve();
 
   constructor(
@@ -44,8 +47,11 @@ export class Sweeper {
     const { db, config, logger } = this.deps;
     try {
       await this.startLostRuns();
-      const settled = await settleLeftRows(db);
+      // Rows wait for deliveries in this backend only.
+      const settled = config.backend === 'db' ? await settleLeftRows(db) : 0;
       if (settled > 0) logger.info({ rows: settled }, 'Settled rows whose deliveries were over');
+      if (performance.now() < this.pruneAt) return;
+      this.pruneAt = performance.now() + PRUNE_EVERY_MS;
       let pruned = 0;
       for (let chunk = 0; chunk < PRUNE_CHUNKS && !this.closed; chunk++) {
         const rows = await pruneLedger(db, config.handling.retentionMs);

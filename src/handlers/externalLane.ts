@@ -67,8 +67,11 @@ export class ExternalLane extends Lane {
     if (reading.kind === 'newer')
       return this.defer(task, config.handling.newerVersionMs, newerVersion(reading.version, reading.known));
     if (reading.kind === 'unfit') return this.bury(task, reading.reason);
-    const result = await runHandler(handler, reading.event, { attempt: 1, ending, lost: task.lost });
-    if (result.kind === 'interrupted') return this.giveBack(task);
+    const result = await runHandler(handler, reading.event, {
+      ...{ attempt: 1, ending, lost: task.lost },
+      endingGraceMs: this.endingGraceMs,
+    });
+    if (result.kind === 'interrupted') return result.ended ? this.giveBack(task) : this.leave(task);
     if (result.kind === 'failed') return this.fail(task, result.thrown);
     const ours = await books.finish(task.claim);
     task.resolve(ours ? { kind: 'done' } : { kind: 'handed over', deliveries: [] });

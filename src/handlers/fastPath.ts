@@ -9,11 +9,12 @@ import { Bookkeeping } from './bookkeeping';
 import { ExternalLane } from './externalLane';
 import type { RedactFailure } from './failureText';
 import type { HandlingOutcome, IncomingEvent, SettleHandling } from './incoming';
-import type { Lane, LaneDeps, TaskResult } from './lane';
+import { UNKNOWN_SET, type Lane, type LaneDeps, type TaskResult } from './lane';
 import { MissingLane } from './missingLane';
 import type { RecordedHandlers } from './recorded';
 import type { HandlerRegistry } from './registry';
 import { Room } from './room';
+import type { Seats } from './seats';
 import { TransactionalLane } from './transactionalLane';
 
 export interface FastPathDeps {
@@ -29,6 +30,7 @@ export interface FastPathDeps {
   readonly stopping: AbortSignal;
   /** The grace is nearly over: what runs is cut short. */
   readonly ending: AbortSignal;
+  readonly transactions: Seats;
 }
 
 /** An event in hand: open until each of its handlers has its result. */
@@ -120,9 +122,15 @@ export class FastPath {
 
   /** Nobody takes it, as far as this worker knew: a handler may have been recorded a moment ago. */
   private async withoutHandlers(work: Work): Promise<void> {
-    await this.deps.recorded.refresh().catch(() => undefined);
+    const known = await this.deps.recorded.refresh().then(
+      () => true,
+      () => false,
+    );
     this.ask(work);
-    if (work.open === 0) void this.settle(work);
+    if (work.open > 0) return;
+    // Then nobody knows whether somebody takes it.
+    if (!known) work.returned = UNKNOWN_SET.reason;
+    void this.settle(work);
   }
 
   private answered(work: Work, result: TaskResult): void {

@@ -11,6 +11,7 @@ import type { RedactFailure } from './failureText';
 import { FastPath } from './fastPath';
 import { RecordedHandlers, recordHandlers } from './recorded';
 import type { HandlerRegistry } from './registry';
+import { Seats } from './seats';
 
 /** Of the grace: after it a handler that still runs is cut short, so that what became of it can be written in the rest. */
 const ENDING_PART = 0.75;
@@ -21,6 +22,8 @@ export class Handling {
   readonly leases: Leases;
   readonly runs: DeliveryRuns;
   readonly fastPath: FastPath;
+  /** Two connections of the pool are left to claims, marks and the renewal of leases, whatever the handlers do. */
+  readonly transactions: Seats;
   /** Aborts when the grace is nearly over. */
   readonly ending: AbortSignal;
   private readonly sweeper: Sweeper;
@@ -50,9 +53,10 @@ export class Handling {
     this.leases = new Leases(db, config.handling, logger);
     this.runs = new DeliveryRuns(config);
     this.sweeper = new Sweeper({ db, config, runs: this.runs, logger });
+    this.transactions = new Seats(config.poolSize - 2);
     this.fastPath = new FastPath({
       ...{ db, config, registry, recorded: this.recorded, runs: this.runs, leases: this.leases },
-      ...{ logger, redact, stopping, ending: this.ending },
+      ...{ logger, redact, stopping, ending: this.ending, transactions: this.transactions },
     });
   }
 
@@ -75,14 +79,15 @@ export class Handling {
       logger.warn(
         `This worker lacks recorded handlers: ${missing.join(', ')}. Their events wait for a worker that has them; if one was removed for good, run \`outbox forget <handler>\`.`,
       );
-    this.sweeper.start();
+    // A worker without handlers leaves that to those that have some.
+    if (this.registry.size > 0) this.sweeper.start();
   }
 
   /** For the activities of delivery runs. */
   deliveryDeps(): DeliveryDeps {
     const { db, config, logger, redact } = this.deps;
-    const { registry, leases, ending } = this;
-    return { db, config, registry, leases, logger, redact, ending };
+    const { registry, leases, ending, transactions } = this;
+    return { db, config, registry, leases, logger, redact, ending, transactions };
   }
 
   /** Names of all handlers that take events of this type, here or in other workers. */

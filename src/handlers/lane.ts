@@ -10,6 +10,7 @@ import type { Bookkeeping } from './bookkeeping';
 import { failureText, type RedactFailure } from './failureText';
 import type { IncomingEvent } from './incoming';
 import type { RecordedHandlers } from './recorded';
+import type { Seats } from './seats';
 
 /** What became of one handler of one event. */
 export type TaskResult =
@@ -39,12 +40,18 @@ export interface LaneDeps {
   readonly logger: Logger;
   readonly redact: RedactFailure | undefined;
   readonly ending: AbortSignal;
+  /** One for each transaction of a handler that may be open. */
+  readonly transactions: Seats;
 }
 
 /** In progress at once, as a multiple of the concurrency: what runs, and twice as much claimed ahead of it. */
 export const AHEAD = 3;
 
 const STOPPING: TaskResult = { kind: 'returned', reason: 'the worker stops' };
+export const UNKNOWN_SET: Extract<TaskResult, { kind: 'returned' }> = {
+  kind: 'returned',
+  reason: 'the recorded set of handlers cannot be read',
+};
 
 /** The way of all events through one handler: in order within an aggregate, many aggregates at a time. */
 export abstract class Lane {
@@ -92,16 +99,23 @@ export abstract class Lane {
       for (const task of tasks) task.resolve(STOPPING);
       return [];
     }
+    // Before any of them is answered: an event is finished against the set as it was when the event was claimed.
+    const known = await recorded.follow(answer.revision).then(
+      () => true,
+      () => false,
+    );
     const claimed: ClaimedTask[] = [];
     tasks.forEach((task, index) => {
       const verdict = answer.verdicts[index];
       if (verdict?.kind === 'claimed') {
         const claim = { eventId: task.event.eventId, handler, startedAt: verdict.startedAt };
         claimed.push({ ...task, claim, lost: books.hold(claim, since) });
-      } else if (verdict) void this.pass(task, verdict);
+      } else if (!known) task.resolve(UNKNOWN_SET);
+      else if (verdict) void this.pass(task, verdict);
     });
-    await recorded.follow(answer.revision).catch(() => undefined);
-    return claimed;
+    if (known) return claimed;
+    await Promise.all(claimed.map((task) => this.giveBack(task, UNKNOWN_SET)));
+    return [];
   }
 
   private async pass(task: Task, verdict: Exclude<LedgerVerdict, { kind: 'claimed' }>): Promise<void> {
@@ -151,9 +165,19 @@ export abstract class Lane {
     return this.handOver(task, { startedAt: task.claim.startedAt, attempts: 1, dueInMs: 0, reason, dead: true });
   }
 
-  protected async giveBack(task: ClaimedTask): Promise<void> {
-    await this.deps.books.release(task.claim);
+  /** For a handler that has been cut short and still runs: its claim stays until its lease is over. */
+  protected leave(task: ClaimedTask): void {
+    this.deps.books.letGo(task.claim);
     task.resolve(STOPPING);
+  }
+
+  protected get endingGraceMs(): number {
+    return endingGraceMs(this.deps.config);
+  }
+
+  protected async giveBack(task: ClaimedTask, result: TaskResult = STOPPING): Promise<void> {
+    await this.deps.books.release(task.claim);
+    task.resolve(result);
   }
 
   private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>): Promise<void> {
@@ -170,6 +194,11 @@ export abstract class Lane {
     // Without one the claim was not ours any more: its new owner sees the event through.
     task.resolve({ kind: 'handed over', deliveries: delivery ? [delivery] : [] });
   }
+}
+
+/** Between the signal at the end of a worker's grace and the moment in which what became of it is written. */
+export function endingGraceMs({ worker }: Config): number {
+  return 0.05 * worker.shutdownGraceMs;
 }
 
 export const WORKER_LOST = 'the worker was lost while it ran this handler';

@@ -4,8 +4,8 @@ import type { Handler, HandledEvent, Transaction } from './defineHandler';
 export type RunResult =
   | { readonly kind: 'ran' }
   | { readonly kind: 'failed'; readonly thrown: unknown }
-  /** Cut short by the worker's stop: not the handler's fault. */
-  | { readonly kind: 'interrupted' };
+  /** Cut short by the worker's stop: not the handler's fault. `ended`: it runs no more. */
+  | { readonly kind: 'interrupted'; readonly ended: boolean };
 
 export interface Run {
   /** From 1. */
@@ -14,6 +14,8 @@ export interface Run {
   readonly tx?: Transaction;
   /** Aborts when the worker's grace is nearly over. */
   readonly ending: AbortSignal;
+  /** What is left then to a handler that heeds its signal, in milliseconds. */
+  readonly endingGraceMs: number;
   /** Aborts when the ledger claim is lost; its reason says how. */
   readonly lost?: AbortSignal;
 }
@@ -46,12 +48,15 @@ export async function runHandler(handler: Handler, event: HandledEvent, run: Run
   else run.lost?.addEventListener('abort', onLost, { once: true });
 
   let overdue: NodeJS.Timeout | undefined;
+  let ended = true;
   try {
     const cutOff = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => {
-        // The grace of a worker that stops is over already.
-        const grace = run.ending.aborted ? 0 : ABORT_GRACE_MS;
-        overdue = setTimeout(() => reject(signal.reason as Error), grace);
+        const grace = run.ending.aborted ? run.endingGraceMs : ABORT_GRACE_MS;
+        overdue = setTimeout(() => {
+          ended = false;
+          reject(signal.reason as Error);
+        }, grace);
       });
     });
     cutOff.catch(() => undefined);
@@ -62,7 +67,7 @@ export async function runHandler(handler: Handler, event: HandledEvent, run: Run
     await Promise.race([entered, cutOff]);
     return { kind: 'ran' };
   } catch (thrown) {
-    if (run.ending.aborted && signal.aborted) return { kind: 'interrupted' };
+    if (run.ending.aborted && signal.aborted) return { kind: 'interrupted', ended };
     // What a handler throws because of its signal says less than why the signal fired.
     return { kind: 'failed', thrown: signal.aborted ? signal.reason : thrown };
   } finally {

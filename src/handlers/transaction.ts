@@ -1,6 +1,7 @@
 import type { PoolClient, QueryResultRow } from 'pg';
 import { finishLedger, type Runner } from '../ledger/finish';
 import type { Database } from '../postgres/database';
+import { isOutage } from '../postgres/outage';
 import type { Transaction } from './defineHandler';
 
 /** The statements that end a transaction, or make one in it that would end this one's guarantees. */
@@ -9,6 +10,17 @@ const CONTROL =
 
 /** Rolls back without being an error of the handler: the claim was lost, or the group is to be repeated. */
 export class RollBack extends Error {}
+
+/** The connection went while a transaction was open on it: whatever was thrown, its handler may not be at fault. */
+export class ConnectionLostError extends Error {
+  constructor(cause: unknown) {
+    super('the connection to PostgreSQL was lost in the transaction', { cause });
+    this.name = 'ConnectionLostError';
+  }
+}
+
+/** A handler has its own time-out; this only ends a statement of one that has been cut off and forgotten. */
+const STATEMENT_SLACK_MS = 10_000;
 
 export interface OpenTransaction {
   /** What the handler gets. */
@@ -23,20 +35,27 @@ export interface OpenTransaction {
  * Runs `work` in a transaction that commits with it. The connection is not used again when the transaction's end is
  * unknown or something in it may still be under way.
  *
- * @throws what `work` or the commit threw; nothing of it is there then, but for a commit whose answer was lost
+ * @throws what `work` or the commit threw, or ConnectionLostError; nothing of it is there then, but for a commit whose
+ *   answer was lost
  */
 export async function inTransaction<T>(
   db: Database,
   timeoutMs: number,
   work: (open: OpenTransaction) => Promise<T>,
 ): Promise<T> {
-  const client = await db.pool.connect();
+  const client = await db.pool.connect().catch((error: unknown) => {
+    throw isOutage(error) ? new ConnectionLostError(error) : error;
+  });
   let broken: Error | undefined;
-  const onError = (error: Error) => (broken = error);
+  let lost = false;
+  const onError = (error: Error) => {
+    broken = error;
+    lost = true;
+  };
   client.on('error', onError);
   const open = openOn(client, db, timeoutMs);
   try {
-    await client.query('BEGIN');
+    await client.query(begin(timeoutMs));
     const result = await work(open);
     open.close();
     await client.query('COMMIT');
@@ -46,11 +65,19 @@ export async function inTransaction<T>(
     // A handler that was cut off may have a statement under way; waiting for it would wait for the handler.
     if (open.pending()) broken ??= new Error('a statement of a handler was still under way');
     if (!broken) await client.query('ROLLBACK').catch(onError);
-    throw error;
+    throw lost ? new ConnectionLostError(error) : error;
   } finally {
     client.off('error', onError);
     client.release(broken);
   }
+}
+
+/**
+ * The server's own limits, for a handler that was cut off and for a worker that froze or vanished: either would leave a
+ * transaction whose locks the next attempt waits for.
+ */
+function begin(timeoutMs: number): string {
+  return `BEGIN; SET LOCAL statement_timeout = ${timeoutMs + 1_000}; SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 5_000}`;
 }
 
 function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransaction & { pending(): boolean } {
@@ -61,7 +88,10 @@ function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransa
     pending++;
     try {
       // The pool's own limit is for our statements; a handler has its own time.
-      return await client.query({ ...query, query_timeout: timeoutMs } as { text: string; values?: unknown[] });
+      return await client.query({ ...query, query_timeout: timeoutMs + STATEMENT_SLACK_MS } as {
+        text: string;
+        values?: unknown[];
+      });
     } finally {
       pending--;
     }

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readClaim } from '../ledger/read';
-import { isOutage } from '../postgres/outage';
 import type { HandledEvent, Handler } from './defineHandler';
 import { newerVersion } from './externalLane';
 import { Lane, type ClaimedTask, type LaneDeps, type Task } from './lane';
 import { readEvent } from './readEvent';
 import { runHandler } from './runHandler';
-import { finishOrRollBack, inTransaction, RollBack } from './transaction';
+import { ConnectionLostError, finishOrRollBack, inTransaction, RollBack } from './transaction';
 
 /** A shared transaction holds its connection and its rows for about so long; slower handlers do not share. */
 const SHARED_MS = 20;
 /** The failure of a statement before it, or of a rival's: not the event's own. */
 const NOT_ITS_OWN = new Set(['25P02', '40001', '40P01']);
 const PAUSE_MS = 500;
+/** A handler that ends its own connection would otherwise be run again for ever, and never charged. */
+const MAX_LOST_CONNECTIONS = 3;
 
 interface ReadyTask extends ClaimedTask {
   readonly handled: HandledEvent;
@@ -43,14 +44,8 @@ export class TransactionalLane extends Lane {
     super(handler.name, deps);
   }
 
-  /** Two connections of the pool are left to claims and marks. */
-  private get maxUnits(): number {
-    const { handling, poolSize } = this.deps.config;
-    return Math.max(1, Math.min(handling.concurrency, poolSize - 2));
-  }
-
   protected pump(): void {
-    while (this.units < this.maxUnits) {
+    while (this.units < this.deps.config.handling.concurrency) {
       const size = Math.min(this.groupSize, this.queue.size);
       // A group that would be cut short waits for the next one to end: it costs as much as a whole one.
       if (size === 0 || (this.units > 0 && this.room < size)) return;
@@ -59,12 +54,14 @@ export class TransactionalLane extends Lane {
       const tasks = taken.flatMap(({ items }) => items);
       this.units++;
       this.inProgress += tasks.length;
-      void this.unit(tasks).finally(() => {
-        this.units--;
-        this.inProgress -= tasks.length;
-        for (const { key } of taken) this.queue.free(key);
-        this.pump();
-      });
+      void this.deps.transactions
+        .with(() => this.unit(tasks))
+        .finally(() => {
+          this.units--;
+          this.inProgress -= tasks.length;
+          for (const { key } of taken) this.queue.free(key);
+          this.pump();
+        });
     }
   }
 
@@ -77,28 +74,30 @@ export class TransactionalLane extends Lane {
       if (result.kind === 'blamed') {
         left = left.filter((task) => task !== result.task);
         await this.fail(result.task, result.thrown);
-      } else if (left.length > 1) {
-        for (const task of left) await this.alone(task);
-        return;
       } else {
-        const [task] = left;
-        left = task && (await this.again(task, result.error)) ? left : [];
+        const alone = left.length === 1;
+        for (const task of left) await this.alone(task, alone ? result : undefined);
+        return;
       }
     }
   }
 
-  private async alone(task: ReadyTask): Promise<void> {
-    for (;;) {
-      const result = await this.together([task]);
+  /** @param before how its transaction failed, when it has been alone in one already */
+  private async alone(task: ReadyTask, before?: Together): Promise<void> {
+    let result = before;
+    for (let lostConnections = 0; ;) {
+      result ??= await this.together([task]);
       if (result.kind === 'committed') return this.done([task]);
       if (result.kind === 'interrupted') return this.giveBack(task);
       if (result.kind === 'blamed') return this.fail(task, result.thrown);
-      if (!(await this.again(task, result.error))) return;
+      if (result.error instanceof ConnectionLostError) lostConnections++;
+      if (!(await this.again(task, result.error, lostConnections))) return;
+      result = undefined;
     }
   }
 
   /** After a transaction that failed as a whole, with this task alone in it. @returns true when it is to be run again */
-  private async again(task: ReadyTask, error: unknown): Promise<boolean> {
+  private async again(task: ReadyTask, error: unknown, lostConnections: number): Promise<boolean> {
     const { db, ending } = this.deps;
     for (;;) {
       if (ending.aborted) {
@@ -110,7 +109,8 @@ export class TransactionalLane extends Lane {
         const claim = await readClaim(db, task.claim);
         if (claim === 'done') this.done([task]);
         else if (claim === 'gone') this.lost(task);
-        else if (isOutage(error) || db.unprepare(error)) return true;
+        else if (db.unprepare(error)) return true;
+        else if (error instanceof ConnectionLostError && lostConnections < MAX_LOST_CONNECTIONS) return true;
         else await this.fail(task, error);
         return false;
       } catch {
@@ -127,9 +127,12 @@ export class TransactionalLane extends Lane {
     try {
       await inTransaction(db, handler.timeoutMs, async ({ tx, run }) => {
         for (const task of tasks) {
-          const result = await runHandler(handler, task.handled, { attempt: 1, tx, ending, lost: task.lost });
+          const result = await runHandler(handler, task.handled, {
+            ...{ attempt: 1, tx, ending, lost: task.lost },
+            endingGraceMs: this.endingGraceMs,
+          });
           if (result.kind === 'ran') continue;
-          ended = result.kind === 'failed' ? { kind: 'blamed', task, thrown: result.thrown } : result;
+          ended = result.kind === 'failed' ? { kind: 'blamed', task, thrown: result.thrown } : { kind: 'interrupted' };
           throw new RollBack('a handler failed');
         }
         await finishOrRollBack(
@@ -140,9 +143,10 @@ export class TransactionalLane extends Lane {
     } catch (error) {
       this.groupSize = 1;
       if (ended?.kind !== 'blamed') return ended ?? { kind: 'failed', error };
+      if (error instanceof ConnectionLostError) return { kind: 'failed', error };
       const code = (ended.thrown as { code?: unknown } | null)?.code;
       const shared = tasks.length > 1 && typeof code === 'string' && NOT_ITS_OWN.has(code);
-      return shared || isOutage(ended.thrown) ? { kind: 'failed', error: ended.thrown } : ended;
+      return shared ? { kind: 'failed', error: ended.thrown } : ended;
     }
     this.adapt((performance.now() - begun) / tasks.length);
     return { kind: 'committed' };

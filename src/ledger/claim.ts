@@ -108,8 +108,15 @@ export async function claimLedger(
     [keys.map(({ eventId }) => eventId), keys.map(({ handler }) => handler), leaseMs, maxLeaseMs, relaxed],
     { prepared: true },
   );
+  const seen = new Set<string>();
   return {
-    verdicts: rows.map((row, index) => verdictOf(row, keys[index]?.handler ?? '')),
+    verdicts: rows.map((row, index) => {
+      const { eventId = '', handler = '' } = keys[index] ?? {};
+      const verdict = verdictOf(row, handler);
+      // One event delivered twice, and asked for twice in one statement: the join gave both the one claim.
+      const again = seen.size === seen.add(`${eventId} ${handler}`).size;
+      return again && verdict.kind === 'claimed' ? { kind: 'held', forMs: UNSEEN_MS } : verdict;
+    }),
     revision: rows[0]?.revision ?? '',
   };
 }

@@ -45,7 +45,8 @@ export class Leases {
   private async tick(): Promise<void> {
     const now = performance.now();
     for (const held of this.held.values()) {
-      if (now - held.since > this.times.leaseMs) this.lose(held, 'its ledger lease could not be renewed in time');
+      if (now - held.since > this.times.leaseMs - this.times.renewMs / 2)
+        this.lose(held, 'its ledger lease could not be renewed in time');
     }
     const due = [...this.held.values()].some(({ since }) => now - since >= this.times.renewMs);
     if (!due || this.renewing) return;

@@ -71,6 +71,7 @@ export async function poll(deps: Polling): Promise<void> {
     ...{ config, connection, namespace, ownQueue, bundle: deps.workflowBundle },
     relay: relay.activities,
     consumer,
+    handlers: registry.size,
     delivery: registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 

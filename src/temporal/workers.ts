@@ -18,11 +18,15 @@ export interface WorkersOptions {
   readonly consumer: ConsumerActivities | undefined;
   /** Absent in a process without handlers. */
   readonly delivery: ReturnType<typeof createDeliveryActivities> | undefined;
+  /** How many handlers there are. */
+  readonly handlers: number;
 }
+
+const MAX_ATTEMPTS_AT_ONCE = 100;
 
 /** One Temporal worker for each task queue that this process polls. */
 export async function createWorkers(options: WorkersOptions): Promise<Worker[]> {
-  const { config, connection, namespace, ownQueue, relay, consumer, delivery } = options;
+  const { config, connection, namespace, ownQueue, relay, consumer, delivery, handlers } = options;
   const common = {
     ...{ connection, namespace },
     shutdownGraceTime: config.worker.shutdownGraceMs,
@@ -62,7 +66,8 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
         activities: delivery,
         // Runs wait for minutes: one that is not cached is read again from its history, which is short.
         maxCachedWorkflows: 500,
-        tuner: slots(20, config.handling.concurrency),
+        // As in the fast path, so that a handler that hangs does not hold up the retries of others.
+        tuner: slots(20, Math.min(MAX_ATTEMPTS_AT_ONCE, handlers * config.handling.concurrency)),
         ...pollers(2),
       }),
     );

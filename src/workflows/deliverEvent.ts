@@ -20,7 +20,7 @@ import {
   type AttemptFailure,
   type AttemptResult,
   type DeliverInput,
-  type WaitingDelivery,
+  type CarriedDelivery,
 } from './deliveryMessages';
 import { readDeliveries, readRetryNow, readSkip } from './deliveryOrders';
 import { deliveryStepsOf } from './deliverySteps';
@@ -79,7 +79,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
     throw ApplicationFailure.nonRetryable(message.slice(0, 1_000), 'DeadLetter');
   }
 
-  function receive(given: readonly WaitingDelivery[]): void {
+  function receive(given: readonly CarriedDelivery[]): void {
     for (const waiting of given) {
       const delivery = memory.receive(waiting, Date.now());
       if (delivery) begin(delivery);
@@ -152,7 +152,8 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
     delivery.attempts = result.attempts;
     delivery.reason = result.reason;
     delivery.dueAt = Date.now() + result.dueInMs;
-    delivery.state = result.kind === 'dead' ? 'dead' : 'waiting';
+    // Skipped while its last attempt ran: it is given up on purpose, and no dead letter.
+    delivery.state = result.kind === 'dead' && delivery.skip === undefined ? 'dead' : 'waiting';
   }
 }
 

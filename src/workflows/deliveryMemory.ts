@@ -1,4 +1,4 @@
-import type { DeliveryStatus, WaitingDelivery } from './deliveryMessages';
+import type { CarriedDelivery, DeliveryStatus } from './deliveryMessages';
 
 export type DeliveryState = DeliveryStatus['handlers'][number]['state'];
 
@@ -34,7 +34,7 @@ export class DeliveryMemory {
    * @returns the delivery when it begins to wait; one that waits already is only brought forward, and what an attempt
    *   under way will say is newer than any signal
    */
-  receive({ handler, attempts, dueInMs, reason, dead }: WaitingDelivery, now: number): Delivery | undefined {
+  receive({ handler, attempts, dueInMs, reason, dead, skip }: CarriedDelivery, now: number): Delivery | undefined {
     const known = this.deliveries.get(handler);
     const dueAt = now + Math.max(0, dueInMs);
     if (known?.state === 'running') return undefined;
@@ -43,7 +43,7 @@ export class DeliveryMemory {
       return undefined;
     }
     const state = dead ? 'dead' : 'waiting';
-    const delivery: Delivery = { handler, state, attempts, dueAt, reason, nudged: false, skip: undefined };
+    const delivery: Delivery = { handler, state, attempts, dueAt, reason, nudged: skip !== undefined, skip };
     this.deliveries.set(handler, delivery);
     return dead ? undefined : delivery;
   }
@@ -58,12 +58,13 @@ export class DeliveryMemory {
     };
   }
 
-  carry(now: number): WaitingDelivery[] {
+  carry(now: number): CarriedDelivery[] {
     return this.all
       .filter(({ state }) => state === 'waiting' || state === 'dead')
-      .map(({ handler, attempts, dueAt, reason, state }) => ({
-        ...{ handler, attempts, reason, dueInMs: Math.max(0, dueAt - now) },
+      .map(({ handler, attempts, dueAt, reason, state, nudged, skip }) => ({
+        ...{ handler, attempts, reason, dueInMs: nudged ? 0 : Math.max(0, dueAt - now) },
         dead: state === 'dead',
+        ...(skip !== undefined && { skip }),
       }));
   }
 }

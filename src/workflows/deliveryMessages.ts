@@ -12,6 +12,12 @@ export interface WaitingDelivery {
   readonly dead?: boolean;
 }
 
+/** What a run hands to its successor when it continues as new. */
+export interface CarriedDelivery extends WaitingDelivery {
+  /** An operator's reason to give it up, not carried out yet. */
+  readonly skip?: string;
+}
+
 export interface DeliveryTimings {
   readonly heartbeatTimeoutMs: number;
   readonly activityRetryMs: number;
@@ -27,7 +33,7 @@ export interface DeliverInput {
   readonly aggregateId: string;
   readonly timings: DeliveryTimings;
   /** After a continue-as-new: what the run before had left. */
-  readonly carried?: readonly WaitingDelivery[];
+  readonly carried?: readonly CarriedDelivery[];
 }
 
 /** Answer of one attempt that did not throw. A failed attempt throws, so that the Temporal UI shows it as failed. */

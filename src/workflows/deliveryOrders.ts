@@ -1,4 +1,5 @@
 import { log } from '@temporalio/workflow';
+import { NAME } from '../event';
 import type { SkipRequest, WaitingDelivery } from './deliveryMessages';
 
 /** What a `deliver` signal hands over; what cannot be read is logged and left out, and never fails the run (C26). */
@@ -13,7 +14,7 @@ export function readDeliveries(input: unknown): WaitingDelivery[] {
 function readDelivery(input: unknown): WaitingDelivery | undefined {
   if (typeof input !== 'object' || input === null) return undefined;
   const { handler, attempts, dueInMs, reason, dead } = input as Record<string, unknown>;
-  if (typeof handler !== 'string' || handler === '') return undefined;
+  if (!isHandlerName(handler)) return undefined;
   return {
     handler,
     attempts: wholeOr(attempts, 0),
@@ -21,6 +22,11 @@ function readDelivery(input: unknown): WaitingDelivery | undefined {
     reason: typeof reason === 'string' ? reason : null,
     dead: dead === true,
   };
+}
+
+/** It becomes the name of an activity: one that Temporal refuses would fail the workflow task for ever. */
+function isHandlerName(given: unknown): given is string {
+  return typeof given === 'string' && NAME.test(given) && given !== 'skip';
 }
 
 function wholeOr(value: unknown, otherwise: number): number {

@@ -13,6 +13,8 @@ export function deliveryStepsOf(timings: DeliveryTimings) {
   const common: ActivityOptions = {
     heartbeatTimeout: timings.heartbeatTimeoutMs,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    // Eager, an attempt would go to the worker that holds the run, each time again, also when that one lacks the handler.
+    allowEagerDispatch: false,
   };
   return {
     /** Named after the handler. Once: the workflow counts attempts and waits between them. */

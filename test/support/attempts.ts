@@ -7,7 +7,9 @@ import type { Handler } from '../../src/handlers/defineHandler';
 import type { RedactFailure } from '../../src/handlers/failureText';
 import type { IncomingEvent } from '../../src/handlers/incoming';
 import { HandlerRegistry } from '../../src/handlers/registry';
+import { Seats } from '../../src/handlers/seats';
 import { claimLedger } from '../../src/ledger/claim';
+import { Seats } from '../../src/handlers/seats';
 import { Leases } from '../../src/ledger/leases';
 import type { Database } from '../../src/postgres/database';
 import type { AttemptResult } from '../../src/workflows/deliveryMessages';
@@ -18,7 +20,7 @@ export function standAlone(
   outbox: TestOutbox,
   handlers: readonly Handler[],
   more: { redact?: RedactFailure } = {},
-): { deps: DeliveryDeps; logs: Record<string, unknown>[]; ending: AbortController; close(): void } {
+): { deps: DeliveryDeps; logs: Record<string, unknown>[]; ending: AbortController; close: () => void } {
   const logs: Record<string, unknown>[] = [];
   const logger = pino(
     { level: 'debug', base: null },
@@ -29,7 +31,16 @@ export function standAlone(
   const ending = new AbortController();
   const registry = HandlerRegistry.of(handlers);
   return {
-    deps: { db: outbox.db, config, registry, leases, logger, ending: ending.signal, ...more },
+    deps: {
+      db: outbox.db,
+      config,
+      registry,
+      leases,
+      logger,
+      ending: ending.signal,
+      transactions: new Seats(4),
+      ...more,
+    },
     logs,
     ending,
     close: () => leases.close(),
@@ -38,7 +49,10 @@ export function standAlone(
 
 /** One attempt of a delivery run, as the handler's activity makes it. */
 export function attemptOf(deps: DeliveryDeps, handler: string, eventId: string) {
-  const activities = createDeliveryActivities(deps) as unknown as Record<string, (request: { eventId: string }) => Promise<AttemptResult>>;
+  const activities = createDeliveryActivities(deps) as unknown as Record<
+    string,
+    (request: { eventId: string }) => Promise<AttemptResult>
+  >;
   return runActivity(() => activities[handler]!({ eventId }));
 }
 
