@@ -9,6 +9,7 @@ interface DevOptions {
   directory: string;
   fresh?: boolean;
   worker: boolean;
+  handlers?: string;
 }
 
 export function addDev(program: Command): void {
@@ -20,12 +21,14 @@ export function addDev(program: Command): void {
     )
     .option('--directory <path>', 'where data and logs are kept', '.outbox')
     .option('--fresh', 'delete that data first')
+    .option('--handlers <module>', 'a module whose handlers the worker runs')
     .option('--no-worker', 'the servers only')
     .addHelpText(
       'after',
       `
 Examples:
   outbox dev
+  outbox dev --handlers ./handlers.js
   outbox dev --fresh
   DATABASE_URL=postgres://me@127.0.0.1/app outbox dev`,
     )
@@ -65,8 +68,10 @@ async function runDev(options: DevOptions): Promise<void> {
     if (options.worker) {
       const { installRuntime } = await import('../temporal/runtime.js');
       const { runWorker } = await import('../worker.js');
+      const { loadHandlers } = await import('../handlers/loadHandlers.js');
       installRuntime(logger);
-      await runWorker(loadConfig(env), { logger, signal: stop });
+      const loaded = options.handlers === undefined ? {} : await loadHandlers(options.handlers);
+      await runWorker(loadConfig(env), { ...loaded, logger, signal: stop });
     } else await aborted(stop);
   } finally {
     await servers.stop();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readClaim } from '../ledger/read';
 import type { HandledEvent, Handler } from './defineHandler';
 import { newerVersion } from './externalLane';
+import { failureName } from './failureText';
 import { Lane, type ClaimedTask, type LaneDeps, type Task } from './lane';
 import { readEvent } from './readEvent';
 import { runHandler } from './runHandler';
@@ -144,8 +145,8 @@ export class TransactionalLane extends Lane {
       this.groupSize = 1;
       if (ended?.kind !== 'blamed') return ended ?? { kind: 'failed', error };
       if (error instanceof ConnectionLostError) return { kind: 'failed', error };
-      const code = (ended.thrown as { code?: unknown } | null)?.code;
-      const shared = tasks.length > 1 && typeof code === 'string' && NOT_ITS_OWN.has(code);
+      // By its name, which is read with care: what a handler throws may throw when it is read (C20).
+      const shared = tasks.length > 1 && NOT_ITS_OWN.has(failureName(ended.thrown));
       return shared ? { kind: 'failed', error: ended.thrown } : ended;
     }
     this.adapt((performance.now() - begun) / tasks.length);
