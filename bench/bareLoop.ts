@@ -1,6 +1,6 @@
 /*
  * A relay without Temporal, as one would write it by hand: claim, publish, wait for every acknowledgement, mark, next.
- * A process of its own with one argument: `plain` publishes each event by itself, `same` uses our publish function.
+ * A process of its own; BENCH_PUBLISH says whether it publishes each event by itself (`plain`) or with our function (`same`).
  * Says `ready`, and drains the outbox once for every message that it is sent.
  */
 import { jetstream } from '@nats-io/jetstream';
@@ -20,7 +20,7 @@ const { markDone } = builtSettle();
 const { bumpFence } = builtFence();
 
 async function main(): Promise<void> {
-  const publish = process.argv[2] === 'same' ? await publishAsTheWorker() : await publishEach();
+  const publish = process.env.BENCH_PUBLISH === 'same' ? await publishAsTheWorker() : await publishEach();
   process.on('message', () => {
     drain(publish).then(
       (events) => process.send?.({ events }),

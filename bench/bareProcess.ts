@@ -3,9 +3,6 @@ import { join } from 'node:path';
 import { endChild, watchOver } from './children';
 import type { Rig } from './rig';
 
-/** Which publish function a bare loop uses. */
-export type Publishing = 'plain' | 'same';
-
 /** A bare loop in a process of its own. Kept from run to run, so that its code is as warm as the worker's. */
 export class BareProcess {
   private constructor(
@@ -13,8 +10,12 @@ export class BareProcess {
     readonly ended: Promise<void>,
   ) {}
 
-  static async start(rig: Rig, publishing: Publishing): Promise<BareProcess> {
-    const child = fork(join(__dirname, 'bareLoop.ts'), [publishing], { env: rig.environment() });
+  /**
+   * @param file below this directory; says `ready`, then drains the outbox once for every message
+   * @param settings of its own, beside those that all have
+   */
+  static async start(rig: Rig, file: string, settings: NodeJS.ProcessEnv = {}): Promise<BareProcess> {
+    const child = fork(join(__dirname, file), { env: rig.environment(settings) });
     const ended = watchOver(child);
     rig.onStop(() => endChild(child, ended, 1_000));
     const bare = new BareProcess(child, ended);

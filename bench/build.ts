@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import type * as Broker from '../src/broker';
 import type * as Headers from '../src/broker/headers';
 import type * as Subject from '../src/broker/subject';
+import type * as ReadEvent from '../src/handlers/readEvent';
+import type * as LedgerClaim from '../src/ledger/claim';
+import type * as LedgerFinish from '../src/ledger/finish';
 import type * as Claim from '../src/outbox/claim';
 import type * as Enqueue from '../src/outbox/enqueue';
 import type * as Fence from '../src/outbox/fence';
@@ -13,6 +16,9 @@ export const ROOT = join(__dirname, '..');
 
 /** The worker as it is shipped. */
 export const WORKER = join(ROOT, 'dist', 'worker.js');
+
+/** The command, for workers with handlers. */
+export const OUTBOX = join(ROOT, 'dist', 'cli.js');
 
 /** @throws Error when the project has not been built, so that a direct `tsx bench/main.ts` says what to do */
 export function requireBuild(): void {
@@ -36,3 +42,6 @@ export const builtClaim = () => built<typeof Claim>('outbox/claim');
 export const builtEnqueue = () => built<typeof Enqueue>('outbox/enqueue');
 export const builtFence = () => built<typeof Fence>('outbox/fence');
 export const builtSettle = () => built<typeof Settle>('outbox/settle');
+export const builtReadEvent = () => built<typeof ReadEvent>('handlers/readEvent');
+export const builtLedgerClaim = () => built<typeof LedgerClaim>('ledger/claim');
+export const builtLedgerFinish = () => built<typeof LedgerFinish>('ledger/finish');

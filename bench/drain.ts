@@ -35,9 +35,9 @@ export async function drain(rig: Rig): Promise<Figures> {
   const worker = await rig.worker();
   await relay.pause();
   const lanes = {
-    plain: bareLane(await BareProcess.start(rig, 'plain')),
+    plain: bareLane(await BareProcess.start(rig, 'bareLoop.ts', { BENCH_PUBLISH: 'plain' })),
     relay: { pid: worker.pid, start: () => relay.resume(), rest: () => relay.pause() },
-    same: bareLane(await BareProcess.start(rig, 'same')),
+    same: bareLane(await BareProcess.start(rig, 'bareLoop.ts', { BENCH_PUBLISH: 'same' })),
   };
   const observer = rig.database(1, { enable_seqscan: 'off' });
   const runs = { plain: [] as Run[], relay: [] as Run[], same: [] as Run[] };

@@ -1,7 +1,11 @@
 /** What is measured, by area; an area that was not asked for is absent. */
 export type Figures = Partial<Record<Area, Record<string, unknown>>>;
 
-export type Area = 'machine' | 'drain' | 'latency' | 'temporal' | 'idle' | 'recovery' | 'claim' | 'cpu' | 'memory';
+/** Those of the relay, and one for each backend of the handlers. */
+export type Area =
+  'machine' | 'drain' | 'latency' | 'temporal' | 'idle' | 'recovery' | 'claim' | 'cpu' | 'memory' | Backend;
+
+export type Backend = 'db' | 'nats';
 
 /** Adds the figures of one part to those before it. */
 export function merged(all: Figures, more: Figures): Figures {

@@ -1,35 +1,40 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
-import { claim } from './claim';
-import { drain } from './drain';
-import { merged, type Figures } from './figures';
-import { idle } from './idle';
-import { latency } from './latency';
+import type { Backend } from './figures';
 import { watchLauncher } from './launcher';
-import { recovery } from './recovery';
 import { jsonOf, tableOf } from './report';
 import { Rig } from './rig';
-
-const PARTS = { drain, latency, idle, recovery, claim };
-type Part = keyof typeof PARTS;
-const NAMES = Object.keys(PARTS) as Part[];
+import { BACKENDS, measure, PARTS, type OpenRig, type Subject } from './subjects';
 
 interface Options {
   json?: boolean;
-  only: Part[];
+  only?: string[];
+  backend: Backend[];
   quick?: boolean;
   profile?: string;
 }
 
-const options = new Command('bench')
-  .description('Measures the relay on servers of its own, against bare loops. Takes about 9 minutes.')
+const command = new Command('bench')
+  .description(
+    'Measures on servers of its own, against bare loops: the relay (about 9 minutes), or the handlers in both backends (about 30).',
+  )
+  .addArgument(new Argument('[subject]', 'what is measured').choices(Object.keys(PARTS)).default('relay'))
   .option('--json', 'the last line on standard output is one JSON object, everything else goes to standard error')
-  .option('--only <parts>', `comma-separated, of ${NAMES.join(', ')}`, parts, NAMES)
+  .option(
+    '--only <parts>',
+    `comma-separated; relay: ${PARTS.relay.join(', ')}; handlers: ${PARTS.handlers.join(', ')}`,
+    list,
+  )
+  .option('--backend <names>', `handlers only: ${BACKENDS.join(', ')}, or both`, backends, [...BACKENDS])
   .option('--quick', 'smaller and shorter: to see that it works, not what it reaches')
   .option('--profile <directory>', "writes each worker's CPU profile there; slows the worker down")
-  .parse()
-  .opts<Options>();
+  .parse();
+const options = command.opts<Options>();
+const subject = command.processedArgs[0] as Subject;
+const stranger = options.only?.find((name) => !PARTS[subject].includes(name));
+if (stranger !== undefined)
+  command.error(`error: ${subject} has no part "${stranger}"; there are ${PARTS[subject].join(', ')}.`);
 
 const UNWINDS_WITHIN_MS = 5_000;
 
@@ -40,9 +45,19 @@ const say = (line: string) =>
 void main();
 
 async function main(): Promise<void> {
-  const rig = Rig.create({ say, quick: options.quick ?? false, profileTo: options.profile });
+  const rigs: Rig[] = [];
+  const openRig: OpenRig = async (settings = {}) => {
+    const rig = Rig.create({ say, quick: options.quick ?? false, profileTo: options.profile, settings });
+    rigs.push(rig);
+    say('starting PostgreSQL, NATS and Temporal');
+    await rig.open();
+    return rig;
+  };
+  const stop = async () => {
+    for (const rig of rigs) await rig.stop();
+  };
   const interrupted = interruption();
-  const measuring = measure(rig);
+  const measuring = measure({ subject, only: options.only, backends: options.backend }, openRig, machine);
   // Once interrupted, what is still being measured fails one way or another, and nobody asks how.
   measuring.catch(() => undefined);
   try {
@@ -54,23 +69,12 @@ async function main(): Promise<void> {
     console.error((error as Error).message);
     process.exitCode = 1;
   } finally {
-    await rig.stop();
+    await stop();
   }
   // An interrupted part may have been about to start something: it fails soon, now that its servers are gone.
   await Promise.race([measuring.catch(() => undefined), sleep(UNWINDS_WITHIN_MS)]);
-  await rig.stop();
+  await stop();
   process.exit();
-}
-
-async function measure(rig: Rig): Promise<Figures> {
-  say('starting PostgreSQL, NATS and Temporal');
-  await rig.open();
-  let figures: Figures = { machine: await machine(rig) };
-  for (const name of NAMES.filter((part) => options.only.includes(part))) {
-    say(`${name} …`);
-    figures = merged(figures, await PARTS[name](rig));
-  }
-  return figures;
 }
 
 /** Where the figures come from, in general words: they are meant to be shown around. */
@@ -97,10 +101,14 @@ function interruption(): Promise<never> {
   });
 }
 
-function parts(given: string): Part[] {
-  const names = given.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !NAMES.includes(name as Part));
+function list(given: string): string[] {
+  return given.split(',').map((name) => name.trim());
+}
+
+function backends(given: string): Backend[] {
+  const names = list(given);
+  const unknown = names.find((name) => !BACKENDS.includes(name as Backend));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`there is no part "${unknown}"; there are ${NAMES.join(', ')}.`);
-  return names as Part[];
+    throw new InvalidArgumentError(`there is no backend "${unknown}"; there are ${BACKENDS.join(', ')}.`);
+  return names as Backend[];
 }

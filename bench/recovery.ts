@@ -4,6 +4,7 @@ import type { Figures } from './figures';
 import { addDue, startAfresh } from './fill';
 import type { Rig } from './rig';
 import { streamIds } from './streamIds';
+import { until } from './until';
 import type { WorkerProcess } from './worker';
 
 /** Long enough for a drain to be in full flow, and for a kill to leave most of it. */
@@ -12,8 +13,6 @@ const KILL_AFTER = 10_000;
 const KILLS = 3;
 const TRIES = 5;
 const OUTAGE_MS = 10_000;
-const WITHIN_MS = 120_000;
-const POLL_MS = 10;
 
 /** How soon events flow again after the claiming worker was killed, and after the broker was away. */
 export async function recovery(rig: Rig): Promise<Figures> {
@@ -107,13 +106,5 @@ export async function recovery(rig: Rig): Promise<Figures> {
       `SELECT count(*)::integer AS open FROM :schema.event_queue WHERE status <> 'done'`,
     );
     return rows[0]?.open ?? 0;
-  }
-}
-
-async function until(look: () => Promise<boolean>, pollMs = POLL_MS): Promise<void> {
-  const end = performance.now() + WITHIN_MS;
-  while (!(await look())) {
-    if (performance.now() > end) throw new Error(`what a recovery waits for did not come about within ${WITHIN_MS} ms`);
-    await sleep(pollMs);
   }
 }

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import type { Figures } from './figures';
 import { round } from './numbers';
-import { isMet, TARGETS, valueOf } from './targets';
+import { judge, shown, TARGETS, valueOf } from './targets';
 
 /** The table for people: each figure beside its target. */
 export function tableOf(figures: Figures): string {
@@ -11,17 +11,12 @@ export function tableOf(figures: Figures): string {
     style: { head: [], border: [] },
   });
   for (const target of TARGETS) {
-    const value = valueOf(figures, target);
+    const { area, figure, label, unit } = target;
+    const value = valueOf(figures, area, figure);
     if (value === undefined) continue;
-    const { label, unit, atLeast, atMost } = target;
-    const wanted = atLeast !== undefined ? `≥ ${text(atLeast)}` : atMost !== undefined ? `≤ ${text(atMost)}` : '';
-    const met = isMet(value, target);
-    table.push([
-      label,
-      `${text(round(value))}${unit ? ` ${unit}` : ''}`,
-      wanted,
-      met === undefined ? '' : met ? 'met' : 'missed',
-    ]);
+    const { wanted, met } = judge(figures, target);
+    const measured = `${shown(round(value))}${unit ? ` ${unit}` : ''}`;
+    table.push([label, measured, wanted, met === undefined ? '' : met ? 'met' : 'missed']);
   }
   return table.toString();
 }
@@ -34,8 +29,4 @@ export function jsonOf(figures: Figures, indent?: number): string {
       typeof value === 'number' ? (Number.isFinite(value) && !Number.isInteger(value) ? round(value) : value) : value,
     indent,
   );
-}
-
-function text(value: number): string {
-  return Number.isNaN(value) ? 'unknown' : value.toLocaleString('en-US', { maximumFractionDigits: 4 });
 }

@@ -25,6 +25,7 @@ export class Rig {
   db!: Database;
   nats!: NatsConnection;
   manager!: JetStreamManager;
+  temporal!: Client;
   relay!: Relay;
   broker!: Server;
   config!: Config;
@@ -35,12 +36,21 @@ export class Rig {
     readonly say: Say,
     readonly quick: boolean,
     private readonly profileTo: string | undefined,
+    private readonly settings: NodeJS.ProcessEnv,
   ) {}
 
-  /** @param options.profileTo a directory that gets a CPU profile of every worker */
-  static create(options: { say: Say; quick: boolean; profileTo: string | undefined }): Rig {
+  /**
+   * @param options.profileTo a directory that gets a CPU profile of every worker
+   * @param options.settings what all its workers have in common that is not at its default
+   */
+  static create(options: {
+    say: Say;
+    quick: boolean;
+    profileTo: string | undefined;
+    settings?: NodeJS.ProcessEnv;
+  }): Rig {
     const directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-bench-'));
-    return new Rig(directory, options.say, options.quick, options.profileTo);
+    return new Rig(directory, options.say, options.quick, options.profileTo, options.settings ?? {});
   }
 
   /** Separate from `create`, so that what is half way up can be stopped. */
@@ -58,6 +68,7 @@ export class Rig {
       DATABASE_URL: postgres.url,
       NATS_URL: this.broker.url,
       TEMPORAL_ADDRESS: temporal.url,
+      ...this.settings,
     };
     this.config = loadConfig(this.env);
     this.db = this.database();
@@ -66,7 +77,8 @@ export class Rig {
     this.manager = await jetstreamManager(this.nats);
     const connection = await Connection.connect({ address: temporal.url });
     this.onStop(() => connection.close());
-    this.relay = new Relay(new Client({ connection }), this.config.relayWorkflowId, metricsPort);
+    this.temporal = new Client({ connection });
+    this.relay = new Relay(this.temporal, this.config.relayWorkflowId, metricsPort);
   }
 
   /** @param settings PostgreSQL's, for this pool's sessions only */
@@ -87,11 +99,15 @@ export class Rig {
     return connection;
   }
 
-  /** A worker with every setting at its default but those given. */
-  async worker(settings: NodeJS.ProcessEnv = {}): Promise<WorkerProcess> {
+  /**
+   * A worker with every setting at its default but those given.
+   *
+   * @param handlers a module of handlers; without it the worker only publishes
+   */
+  async worker(settings: NodeJS.ProcessEnv = {}, handlers?: string): Promise<WorkerProcess> {
     const log = join(this.directory, 'logs', `worker-${++this.workers}.log`);
-    const profiling = this.profileTo ? ['--cpu-prof', `--cpu-prof-dir=${this.profileTo}`] : [];
-    const worker = await WorkerProcess.start(this.environment(settings), log, profiling);
+    const nodeArguments = this.profileTo ? ['--cpu-prof', `--cpu-prof-dir=${this.profileTo}`] : [];
+    const worker = await WorkerProcess.start(this.environment(settings), log, { nodeArguments, handlers });
     this.onStop(() => worker.stop());
     return worker;
   }

@@ -1,12 +1,16 @@
 import type { Area, Figures } from './figures';
+import { handlerTargets } from './handlers/targets';
 
-interface Target {
+export interface Target {
   readonly area: Area;
+  /** With dots where it stands in an object of its own. */
   readonly figure: string;
   readonly label: string;
   /** What it should reach; without it the figure is for information. */
   readonly atLeast?: number;
   readonly atMost?: number;
+  /** The figure of the same area that it should be equal to. */
+  readonly exactly?: string;
   readonly unit?: string;
 }
 
@@ -54,16 +58,29 @@ export const TARGETS: readonly Target[] = [
   { area: 'claim', figure: 'p95Ms', label: 'claim of 10 among 1.35 M rows, p95', unit: 'ms', atMost: 20 },
   { area: 'claim', figure: 'nothingDueP95Ms', label: 'claim with nothing due, p95', unit: 'ms', atMost: 20 },
   { area: 'claim', figure: 'rowsRead', label: 'rows read by that claim', atMost: 50 },
+  ...handlerTargets('db'),
+  ...handlerTargets('nats'),
 ];
 
-export function valueOf(figures: Figures, { area, figure }: Target): number | undefined {
-  const value = figures[area]?.[figure];
+export function valueOf(figures: Figures, area: Area, figure: string): number | undefined {
+  let value: unknown = figures[area];
+  for (const name of figure.split('.')) value = (value as Record<string, unknown> | undefined)?.[name];
   return typeof value === 'number' ? value : undefined;
 }
 
-/** `undefined` when there is no target, or no figure to hold against it. */
-export function isMet(value: number, { atLeast, atMost }: Target): boolean | undefined {
-  if (Number.isNaN(value)) return undefined;
-  if (atLeast !== undefined) return value >= atLeast;
-  return atMost === undefined ? undefined : value <= atMost;
+/** What a figure should reach, as text and as a judgement; `met` is undefined where there is none to make. */
+export function judge(figures: Figures, target: Target): { wanted: string; met: boolean | undefined } {
+  const value = valueOf(figures, target.area, target.figure) ?? NaN;
+  const { atLeast, atMost, exactly } = target;
+  const met = (isMet: boolean) => (Number.isNaN(value) ? undefined : isMet);
+  const equal = exactly === undefined ? undefined : valueOf(figures, target.area, exactly);
+  if (equal !== undefined) return { wanted: shown(equal), met: met(value === equal) };
+  if (atLeast !== undefined) return { wanted: `≥ ${shown(atLeast)}`, met: met(value >= atLeast) };
+  if (atMost !== undefined) return { wanted: `≤ ${shown(atMost)}`, met: met(value <= atMost) };
+  return { wanted: '', met: undefined };
+}
+
+/** A number for people. */
+export function shown(value: number): string {
+  return Number.isNaN(value) ? 'unknown' : value.toLocaleString('en-US', { maximumFractionDigits: 4 });
 }

@@ -23,6 +23,12 @@ export function peakMb(pid: number): number {
   }
 }
 
+/** What the process holds resident now, in MiB; NaN when it is gone, and off Linux. */
+export function residentMb(pid: number): number {
+  const kb = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1];
+  return kb === undefined ? NaN : (Number(kb) * 1024) / MB;
+}
+
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

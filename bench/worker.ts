@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { WORKER } from './build';
+import { OUTBOX, WORKER } from './build';
 import { endChild, watchOver } from './children';
 
 const READY = 'The worker is ready';
@@ -15,9 +15,17 @@ export class WorkerProcess {
     private readonly ended: Promise<void>,
   ) {}
 
-  /** @param logFile takes what the worker writes, for whoever wants to know why */
-  static async start(env: NodeJS.ProcessEnv, logFile: string, nodeArguments: string[] = []): Promise<WorkerProcess> {
-    const child = spawn(process.execPath, [...nodeArguments, WORKER], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  /**
+   * @param logFile takes what the worker writes, for whoever wants to know why
+   * @param handlers a module of handlers; without it the worker only publishes
+   */
+  static async start(
+    env: NodeJS.ProcessEnv,
+    logFile: string,
+    { nodeArguments = [], handlers }: { nodeArguments?: readonly string[]; handlers?: string | undefined } = {},
+  ): Promise<WorkerProcess> {
+    const command = handlers === undefined ? [WORKER] : [OUTBOX, 'worker', '--handlers', handlers];
+    const child = spawn(process.execPath, [...nodeArguments, ...command], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const worker = new WorkerProcess(child, watchOver(child));
     const log = createWriteStream(logFile, { flags: 'a' });
     let written = '';

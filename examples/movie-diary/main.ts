@@ -1,9 +1,13 @@
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { portsFromEnvironment, ServerError, startServers, type Servers } from 'temporal-outbox/servers';
-import { prepare, runJob, type Addresses } from './job';
+import { portsFromEnvironment, ServerError, startServers } from 'temporal-outbox/servers';
+import { exactly, whatNext, whatRuns } from './guide';
+import { prepare, runJob } from './job';
 import { HELP, readOptions, type Options } from './options';
+import { PosterLog } from './posterLog';
+import { startPosterServer, type PosterServer } from './posterServer';
+import { POSTER_SERVICE_URL } from './posterService';
 import { isExact, tableOf } from './report';
-import { relayPage } from './temporal';
 import { startWorker, type WorkerProcess } from './workerProcess';
 
 /** With --exit nobody is there to end a pause, or to mend what else is in the way. */
@@ -40,28 +44,39 @@ async function main(options: Options): Promise<number> {
     },
     log: (line) => console.log(line),
   });
+  let posters: PosterServer | undefined;
   try {
     stop.signal.throwIfAborted();
-    const addresses = {
-      databaseUrl: servers.postgres.url,
-      natsUrl: servers.nats.url,
-      temporalAddress: servers.temporal.url,
-    };
-    await prepare(addresses);
-    worker = startWorker(join(directory, 'logs', 'worker.log'), { ...process.env, ...environment(addresses) });
+    const posterFile = join(directory, 'posters.ndjson');
+    if (options.fresh) rmSync(posterFile, { force: true });
+    const posterLog = new PosterLog(posterFile);
+    posters = await startPosterServer(posterLog);
+    await prepare(servers.postgres.url);
+    const logFile = join('logs', 'worker.log');
+    worker = startWorker(join(directory, logFile), {
+      ...process.env,
+      DATABASE_URL: servers.postgres.url,
+      NATS_URL: servers.nats.url,
+      TEMPORAL_ADDRESS: servers.temporal.url,
+      [POSTER_SERVICE_URL]: posters.url,
+    });
     await unlessEnded(worker, worker.ready, stop.signal);
-    console.log(`The worker is ready; its log is ${join(options.directory, 'logs', 'worker.log')}`);
+    console.log(whatRuns(options.backend, join(options.directory, logFile), posters.url, servers.temporal.uiUrl));
 
-    const report = await unlessEnded(
-      worker,
-      runJob(addresses, stop.signal, options.exit ? PATIENCE_MS : Infinity),
-      stop.signal,
-    );
+    const surroundings = {
+      databaseUrl: servers.postgres.url,
+      natsUrl: options.backend === 'nats' ? servers.nats.url : undefined,
+      temporalAddress: servers.temporal.url,
+      uiUrl: servers.temporal.uiUrl,
+      ...{ posters, posterLog },
+    };
+    const patience = { signal: stop.signal, ms: options.exit ? PATIENCE_MS : Infinity };
+    const report = await unlessEnded(worker, runJob(surroundings, patience), stop.signal);
     console.log(tableOf(report));
     const exact = isExact(report);
-    console.log(exact ? 'Every event is in the stream exactly once.' : 'The count is not exact: see the rows above.');
+    console.log(exact ? exactly(options.backend) : 'The count is not exact: see the rows above.');
     if (options.exit) return exact ? 0 : 1;
-    console.log(whatNext(servers, addresses));
+    console.log(whatNext(servers, options.backend, report.reemitted));
     await unlessEnded(worker, new Promise<never>(() => undefined), stop.signal);
     return 0;
   } catch (error) {
@@ -69,6 +84,7 @@ async function main(options: Options): Promise<number> {
     throw error;
   } finally {
     await worker?.stop();
+    await posters?.close();
     await servers.stop();
   }
 }
@@ -90,40 +106,17 @@ function unlessEnded<T>(worker: WorkerProcess, work: Promise<T>, signal: AbortSi
   });
 }
 
-function environment(addresses: Addresses): NodeJS.ProcessEnv {
-  return {
-    DATABASE_URL: addresses.databaseUrl,
-    NATS_URL: addresses.natsUrl,
-    TEMPORAL_ADDRESS: addresses.temporalAddress,
-  };
-}
-
-function whatNext(servers: Servers, addresses: Addresses): string {
-  const lines = ['', 'Up until Ctrl-C. Meanwhile, in another terminal:'];
-  // Those that were given are known, and may hold a password.
-  const started = [
-    servers.postgres.started && `DATABASE_URL=${addresses.databaseUrl}`,
-    servers.nats.started && `NATS_URL=${addresses.natsUrl}`,
-    servers.temporal.started && `TEMPORAL_ADDRESS=${addresses.temporalAddress}`,
-  ].filter((each) => each !== false);
-  if (started.length > 0) lines.push(`  export ${started.join(' ')}`);
-  lines.push('  npx outbox status --watch', '  npx outbox pause', '  npx outbox --help');
-  if (servers.temporal.uiUrl)
-    lines.push('', `Temporal UI: ${servers.temporal.uiUrl}`, `The relay:   ${relayPage(servers.temporal.uiUrl)}`);
-  return lines.join('\n');
-}
-
 async function run(): Promise<void> {
   // A terminal that was closed takes no more lines, which must not keep us from stopping what we started.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
-    const options = readOptions(process.argv.slice(2));
+    const options = readOptions(process.argv.slice(2), process.env);
     if (!options) console.log(HELP);
     else process.exitCode = await main(options);
   } catch (error) {
-    const { message, code } = error as Error & { code?: string };
+    const { message, code } = error as Error & { code?: unknown };
     console.error(error instanceof ServerError ? message : `npm start failed: ${message}`);
-    process.exitCode = code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1;
+    process.exitCode = String(code).startsWith('ERR_PARSE_ARGS') ? 2 : 1;
   }
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

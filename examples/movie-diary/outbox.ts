@@ -1,54 +1,44 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { listDead, type DeadLetter } from 'temporal-outbox';
 
 const SCHEMA = process.env.OUTBOX_SCHEMA ?? 'public';
 
 /** Rows that are not in a final state yet. */
-export async function unsettled(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(
+export async function countUnsettled(pool: Pool): Promise<number> {
+  return count(
+    pool,
     `SELECT count(*)::integer AS count FROM "${SCHEMA}".event_queue
       WHERE status IN ('pending', 'deferred') OR status = 'processing' OR status = 'retrying'`,
   );
+}
+
+/** How many of these events are finished. */
+export async function countDone(pool: Pool, eventIds: ReadonlySet<string>): Promise<number> {
+  return count(
+    pool,
+    `SELECT count(*)::integer AS count FROM "${SCHEMA}".event_queue
+      WHERE status = 'done' AND event_id = ANY ($1::uuid[])`,
+    [[...eventIds]],
+  );
+}
+
+/** Entries of the ledger: effects of a handler for one of these events. */
+export async function countHandled(pool: Pool, eventIds: ReadonlySet<string>): Promise<number> {
+  return count(
+    pool,
+    `SELECT count(*)::integer AS count FROM "${SCHEMA}".processed_events
+      WHERE status = 'done' AND event_id = ANY ($1::uuid[])`,
+    [[...eventIds]],
+  );
+}
+
+/** The dead letters among these events; those of earlier runs, and of other applications, are not ours to mend. */
+export async function findDead(pool: Pool, eventIds: ReadonlySet<string>): Promise<DeadLetter[]> {
+  const letters = await listDead(pool, { limit: 10_000 });
+  return letters.filter(({ eventId }) => eventIds.has(eventId));
+}
+
+async function count(pool: Pool, sql: string, values: unknown[] = []): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(sql, values);
   return rows[0]?.count ?? 0;
 }
-
-/** After so long without progress something is in the way, and whoever watches is told where to look. */
-const NOTE_AFTER_MS = 10_000;
-
-/**
- * Resolves when the relay has nothing left to do.
- *
- * @throws Error when it published nothing for `patienceMs`
- */
-export async function settled(
-  pool: Pool,
-  signal: AbortSignal,
-  onProgress: (left: number) => void,
-  patienceMs: number,
-): Promise<void> {
-  let before = Infinity;
-  let since = performance.now();
-  let told = false;
-  for (;;) {
-    signal.throwIfAborted();
-    const left = await unsettled(pool);
-    onProgress(left);
-    if (left === 0) return;
-    if (left < before) since = performance.now();
-    before = Math.min(before, left);
-    const still = performance.now() - since;
-    if (still > patienceMs) {
-      throw new Error(
-        `${left} events wait, and the relay has published nothing for ${Math.round(still / 1_000)} s: ${LOOK}`,
-      );
-    }
-    if (still > NOTE_AFTER_MS && !told) {
-      told = true;
-      console.log(`\n${left} events wait, and the relay publishes nothing: ${LOOK}`);
-    }
-    await sleep(100, undefined, { signal });
-  }
-}
-
-const LOOK = '`npx outbox status` says why, and `npx outbox resume` ends a pause of an earlier run.';
-

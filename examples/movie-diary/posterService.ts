@@ -4,8 +4,8 @@ import { MovieDiscovered } from './movieDiscovered';
 /** Where the service listens; the job starts it, and tells its worker. */
 export const POSTER_SERVICE_URL = 'POSTER_SERVICE_URL';
 
-/** Of one call. Far below the handler's own time-out: an unanswered call is better made again. */
-const CALL_TIMEOUT_MS = 1_000;
+/** Far above what a healthy call takes, and so short that one without an answer is soon made again. */
+const TIMEOUT_MS = 1_000;
 
 /**
  * Orders a poster for each film from a service outside the database. What it calls may fail, hang, or have its effect
@@ -14,13 +14,14 @@ const CALL_TIMEOUT_MS = 1_000;
 export const posterService = defineHandler({
   name: 'poster-service',
   events: [MovieDiscovered],
+  timeoutMs: TIMEOUT_MS,
   run: async ({ eventId, payload: { number, title } }, { signal, idempotencyKey }) => {
     const answer = await fetch(`${process.env[POSTER_SERVICE_URL]}/posters`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
       body: JSON.stringify({ film: number, title, eventId }),
-      // The worker's signal ends the call when the worker stops or has lost the event to another one.
-      signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
+      // Ends the call when its time is over, when the worker stops, or when another worker has taken the event over.
+      signal,
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`the poster service answered ${answer.status}: ${text}`);

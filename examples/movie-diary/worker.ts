@@ -8,7 +8,8 @@ async function main(): Promise<void> {
   try {
     await createWorker({ handlers: [searchIndex, posterService], events: [MovieDiscovered] }).run();
   } catch (error) {
-    const hint = error instanceof RelayMismatchError ? ' (or give the other setting a --directory of its own)' : '';
+    const hint =
+      error instanceof RelayMismatchError ? ' Or start over with --fresh, or give each its own --directory.' : '';
     console.error(`${(error as Error).message}${hint}`);
     process.exitCode = 1;
   }

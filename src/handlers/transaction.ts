@@ -4,9 +4,20 @@ import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
 import type { Transaction } from './defineHandler';
 
-/** The statements that end a transaction, or make one in it that would end this one's guarantees. */
+/**
+ * The statements that end a transaction, or make one in it that would end this one's guarantees. Found before they are
+ * sent, where they stand first; behind another in one text they are found by what they did.
+ */
 const CONTROL =
-  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+)?to\b))\b/i;
+  /^(?:[\s;]|--[^\n]*\n|\/\*[^*]*\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+)?to\b))\b/i;
+
+/** An error of the handler, whose effect is not certain any more when it is found late. */
+class TransactionEndedError extends Error {
+  constructor() {
+    super('the transaction of a handler commits with the ledger: do not begin, commit or roll back in it');
+    this.name = 'TransactionEndedError';
+  }
+}
 
 /** Rolls back without being an error of the handler: the claim was lost, or the group is to be repeated. */
 export class RollBack extends Error {}
@@ -27,6 +38,8 @@ export interface OpenTransaction {
   readonly tx: Transaction;
   /** For our own statements in it. */
   readonly run: Runner;
+  /** The handler ended the transaction by itself: nothing may be written in it any more, the ledger least of all. */
+  readonly ended: () => Error | undefined;
   /** No statement passes any more: a handler that goes on after its end must not write into what comes next. */
   close(): void;
 }
@@ -83,8 +96,10 @@ function begin(timeoutMs: number): string {
 function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransaction & { pending(): boolean } {
   let closed = false;
   let pending = 0;
+  let ended: Error | undefined;
   const send = async (query: { text: string; values?: unknown[] }) => {
     if (closed) throw new Error("the handler's transaction is over: await everything that a handler starts");
+    if (ended) throw ended;
     pending++;
     try {
       // The pool's own limit is for our statements; a handler has its own time.
@@ -94,22 +109,23 @@ function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransa
       });
     } finally {
       pending--;
+      if (client.getTransactionStatus() === 'I') ended = new TransactionEndedError();
     }
   };
   const tx: Transaction = {
     query: async (query: string | { text: string; values?: unknown[] }, values?: unknown[]) => {
       const given = typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
-      if (CONTROL.test(given.text)) {
-        throw new Error(
-          'the transaction of a handler commits with the ledger: do not begin, commit or roll back in it',
-        );
-      }
-      return send(given);
+      if (CONTROL.test(given.text)) throw new TransactionEndedError();
+      const result = await send(given);
+      if (ended) throw ended;
+      return result;
     },
   };
-  const run: Runner = <Row extends QueryResultRow>(text: string, values: unknown[]) =>
-    client.query<Row>(db.prepare(text, values));
-  return { tx, run, close: () => void (closed = true), pending: () => pending > 0 };
+  const run: Runner = async <Row extends QueryResultRow>(text: string, values: unknown[]) => {
+    if (ended) throw ended;
+    return client.query<Row>(db.prepare(text, values));
+  };
+  return { tx, run, ended: () => ended, close: () => void (closed = true), pending: () => pending > 0 };
 }
 
 /** @throws RollBack when one of the claims is not ours any more */

@@ -126,14 +126,16 @@ export class TransactionalLane extends Lane {
     let ended: Exclude<Together, { kind: 'committed' | 'failed' }> | undefined;
     const begun = performance.now();
     try {
-      await inTransaction(db, handler.timeoutMs, async ({ tx, run }) => {
+      await inTransaction(db, handler.timeoutMs, async ({ tx, run, ended: endedByHand }) => {
         for (const task of tasks) {
           const result = await runHandler(handler, task.handled, {
             ...{ attempt: 1, tx, ending, lost: task.lost },
             endingGraceMs: this.endingGraceMs,
           });
-          if (result.kind === 'ran') continue;
-          ended = result.kind === 'failed' ? { kind: 'blamed', task, thrown: result.thrown } : { kind: 'interrupted' };
+          const byHand = endedByHand();
+          if (result.kind === 'ran' && !byHand) continue;
+          const thrown = result.kind === 'failed' ? result.thrown : byHand;
+          ended = result.kind === 'interrupted' ? { kind: 'interrupted' } : { kind: 'blamed', task, thrown };
           throw new RollBack('a handler failed');
         }
         await finishOrRollBack(

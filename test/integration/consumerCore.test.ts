@@ -16,7 +16,7 @@ describe('receiving from core NATS', () => {
   it('shares the messages among the workers, each once', async () => {
     const workers = [await Receiver.open(outbox), await Receiver.open(outbox)];
     const ends = workers.map((worker) => worker.keepReceiving());
-    await sleep(200);
+    for (const worker of workers) await subscribed(worker);
     await publish(100);
     const got = () => workers.map(({ intake }) => intake.got.length);
     await eventually(() => got()[0]! + got()[1]! === 100);
@@ -48,7 +48,7 @@ describe('receiving from core NATS', () => {
     const receiver = await Receiver.open(outbox, { EVENT_QUEUE_MAX_ATTEMPTS: '2', OUTBOX_BACKOFF_FIRST_MS: '300' });
     receiver.intake.settleWith = () => ({ kind: 'returned', reason: 'the ledger cannot be read' });
     const end = receiver.keepReceiving();
-    await sleep(200);
+    await subscribed(receiver);
     await publish(1);
     await eventually(() => receiver.logs.some(({ msg }) => msg === 'event exhausted max deliveries'));
     await end();
@@ -61,7 +61,7 @@ describe('receiving from core NATS', () => {
     receiver.intake.capacity = 1;
     receiver.intake.settleWith = () => sleep(700, { kind: 'returned', reason: 'the worker stops' });
     const receiving = receiver.receive();
-    await sleep(200);
+    await subscribed(receiver);
     await publish(3);
     await eventually(() => receiver.intake.inHand === 1);
     receiver.stopping.abort();
@@ -87,6 +87,12 @@ describe('receiving from core NATS', () => {
     await eventually(() => receiver.intake.got.length === 1);
     await end();
   });
+
+  /** Core NATS keeps nothing for who is not there yet. */
+  async function subscribed({ source, broker }: Receiver): Promise<void> {
+    await source.open().close();
+    await broker.link.flush();
+  }
 
   async function publish(count: number): Promise<void> {
     const { subjectPrefix } = outbox.config().nats;

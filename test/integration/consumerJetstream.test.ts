@@ -123,6 +123,23 @@ describe('receiving from a stream', () => {
     expect(two.intake.got[4]!.at - began).toBeLessThan(1_000);
   });
 
+  it('a receive that is ended loses nothing that is under way: no message waits for ack_wait', async () => {
+    const receiver = await Receiver.open(outbox);
+    const publishing = publish(1_000);
+    let published = false;
+    void publishing.finally(() => (published = true));
+    while (!published) {
+      const end = new AbortController();
+      setTimeout(() => end.abort(), 10);
+      await receiver.receive(end.signal);
+    }
+    const end = receiver.keepReceiving();
+    await eventually(async () => (await consumer()).ack_floor.stream_seq === 1_000, 5_000);
+    await end();
+    expect((await consumer()).num_redelivered).toBe(0);
+    expect(receiver.intake.ids).toEqual(await publishing);
+  });
+
   it('what a stopping worker still has in hand is given back when it closes', async () => {
     const [one, two] = [await Receiver.open(outbox), await Receiver.open(outbox)];
     one.intake.settleWith = handledAfter(60_000);

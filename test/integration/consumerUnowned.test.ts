@@ -189,6 +189,7 @@ describe('messages that the broker gives up', () => {
       await advisories.look();
       await publish(1);
       await exhaust(1);
+      await finishRest();
       await eventually(async () => (await advisories.look()) === 1);
       expect((await outbox.manager.streams.info(`OPS_${stream()}`)).config).toEqual(before);
       await expect(outbox.manager.streams.info(`${stream()}_ADVISORIES`)).rejects.toThrow();

@@ -146,13 +146,19 @@ describe('a hand-over', () => {
   });
 
   it('adds its attempt to a delivery that waits, and leaves one that is dead or skipped as it is', async () => {
-    const eventId = randomUUID();
+    const [claim] = await claimed(keys(1));
+    if (!claim) throw new Error('no claim');
+    const { eventId, startedAt } = claim;
     await handOver(database.db, [failed(eventId, null, { attempts: 0, reason: 'held' })]);
-    expect(await handOver(database.db, [failed(eventId, null)])).toMatchObject([{ attempts: 1, reason: 'it failed' }]);
-    await handOver(database.db, [failed(eventId, null, { dead: true })]);
+    expect(await handOver(database.db, [failed(eventId, startedAt)])).toMatchObject([
+      { attempts: 1, reason: 'it failed' },
+    ]);
+    await database.db.query(
+      `UPDATE :schema.deliveries SET state = 'dead', next_at = NULL, failed_at = clock_timestamp()`,
+    );
     expect(await handOver(database.db, [failed(eventId, null)])).toEqual([]);
     const { rows } = await database.db.query(`SELECT state, attempts FROM :schema.deliveries`);
-    expect(rows).toEqual([{ state: 'dead', attempts: 2 }]);
+    expect(rows).toEqual([{ state: 'dead', attempts: 1 }]);
   });
 });
 

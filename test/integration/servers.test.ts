@@ -201,7 +201,7 @@ describe('startTemporal', () => {
         typedSearchAttributes: [
           { key: defineSearchAttributeKey('OutboxEventType', 'KEYWORD'), value: 'entry_added' },
           { key: defineSearchAttributeKey('OutboxAggregateId', 'KEYWORD'), value: 'a' },
-          { key: defineSearchAttributeKey('OutboxHandler', 'KEYWORD'), value: 'h' },
+          { key: defineSearchAttributeKey('OutboxHandler', 'KEYWORD_LIST'), value: ['h', 'i'] },
         ],
       }),
     );

@@ -7,6 +7,7 @@ import type { Handler } from '../../src/handlers/defineHandler';
 import type { RedactFailure } from '../../src/handlers/failureText';
 import type { IncomingEvent } from '../../src/handlers/incoming';
 import { HandlerRegistry } from '../../src/handlers/registry';
+import { Seats } from '../../src/handlers/seats';
 import { claimLedger } from '../../src/ledger/claim';
 import { Leases } from '../../src/ledger/leases';
 import type { Database } from '../../src/postgres/database';

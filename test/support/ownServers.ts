@@ -1,12 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNats, startTemporal, type Server, type TemporalServer } from '../../src/servers';
+import { startNats, startPostgres, startTemporal, type Server, type TemporalServer } from '../../src/servers';
 
 /** Servers of one test file's own, to be stopped, frozen and killed without disturbing the other files. */
 export class OwnServers {
   readonly directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-own-'));
   private readonly servers: Server[] = [];
+
+  async postgres(): Promise<Server> {
+    return this.keep(await startPostgres({ directory: join(this.directory, 'p'), durable: false }));
+  }
 
   async nats(): Promise<Server> {
     return this.keep(await startNats({ directory: join(this.directory, 'n') }));

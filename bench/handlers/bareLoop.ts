@@ -1,0 +1,101 @@
+/*
+ * Handling without Temporal and broker, as one would write it by hand: claim rows, handle them in groups that share a
+ * transaction with the ledger, mark them done, next. The same handler, the same statements, as many transactions at a
+ * time and as large as the worker's (src/handlers/transactionalLane.ts). A process of its own; says `ready`, and drains
+ * the outbox once for every message that it is sent.
+ */
+import { loadConfig } from '../../src/config';
+import type { ClaimedEvent } from '../../src/event';
+import type { Handler } from '../../src/handlers/defineHandler';
+import type { Runner } from '../../src/ledger/finish';
+import { binder, openDatabase } from '../../src/postgres/database';
+import { builtClaim, builtFence, builtLedgerClaim, builtLedgerFinish, builtReadEvent, builtSettle } from '../build';
+
+const config = loadConfig();
+const db = openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: config.poolSize });
+const bind = binder(config.schema);
+const { claimDue } = builtClaim();
+const { markDone } = builtSettle();
+const { bumpFence } = builtFence();
+const { claimLedger } = builtLedgerClaim();
+const { finishLedger } = builtLedgerFinish();
+const { readEvent } = builtReadEvent();
+
+const GROUP = config.handling.concurrency;
+const AT_A_TIME = Math.max(1, Math.min(config.handling.concurrency, config.poolSize - 2));
+/** Our own statements are prepared, as `Database.query` does it; the handler's are as the handler sends them. */
+const FINISH = 'bench_finish';
+
+async function main(): Promise<void> {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- written when the bench starts
+  const { handlers } = require(process.env.BENCH_HANDLERS ?? '') as { handlers: readonly Handler[] };
+  const handler = handlers.find(({ name }) => name === 'orders');
+  if (!handler?.transactional) throw new Error('there is no transactional handler `orders`');
+  process.on('message', () => {
+    drain(handler).then(
+      (events) => process.send?.({ events }),
+      (error: Error) => process.send?.({ error: error.message }),
+    );
+  });
+  // The bench is gone, however it ended.
+  process.on('disconnect', () => process.exit());
+  await db.query('SELECT 1');
+  process.send?.('ready');
+}
+
+type Transactional = Handler & { transactional: true };
+
+async function drain(handler: Transactional): Promise<number> {
+  const limits = { rows: config.relay.batchSize, bytes: config.relay.batchBytes };
+  const token = await bumpFence(db);
+  let drained = 0;
+  for (;;) {
+    const { events } = await claimDue(db, token, limits);
+    if (events.length === 0) return drained;
+    await handleAll(handler, events);
+    drained += await markDone(db, token, []);
+  }
+}
+
+async function handleAll(handler: Transactional, events: readonly ClaimedEvent[]): Promise<void> {
+  let next = 0;
+  const one = async () => {
+    while (next < events.length) {
+      const group = events.slice(next, next + GROUP);
+      next += GROUP;
+      await handleGroup(handler, group);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, one));
+}
+
+async function handleGroup(handler: Transactional, events: readonly ClaimedEvent[]): Promise<void> {
+  const keys = events.map(({ eventId }) => ({ eventId, handler: handler.name }));
+  const { verdicts } = await claimLedger(db, keys, config.handling);
+  const claims = keys.map((key, index) => {
+    const verdict = verdicts[index];
+    if (verdict?.kind !== 'claimed') throw new Error(`the ledger refused an event: ${verdict?.kind ?? 'no answer'}`);
+    return { ...key, startedAt: verdict.startedAt };
+  });
+  const tx = await db.pool.connect();
+  try {
+    await tx.query('BEGIN');
+    for (const event of events) {
+      const reading = await readEvent(handler, event);
+      if (reading.kind !== 'ready') throw new Error(`an event cannot be read: ${reading.kind}`);
+      await handler.run(reading.event, { tx, signal: NEVER, attempt: 1 });
+    }
+    const run: Runner = (text, values) => tx.query({ name: FINISH, text: bind(text), values });
+    if ((await finishLedger(run, claims)).size !== claims.length) throw new Error('a ledger claim was lost');
+    await tx.query('COMMIT');
+  } finally {
+    tx.release();
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+main().catch((error: Error) => {
+  console.error(error.message);
+  process.exit(1);
+});

@@ -1,0 +1,86 @@
+import type { Server } from '../../src/servers';
+import { eventually } from '../support/eventually';
+import { deliveryRows } from '../support/handled';
+import type { Settings, WorkerProcess } from '../support/outbox';
+import { Load } from './load';
+import { atRest, verify } from './outcome';
+import { ownWorld, type OwnWorld } from './ownWorld';
+import { CrashWorld } from './world';
+
+/** As by default: a claim outlives the restart of a server. */
+const LEASE: Settings = {
+  OUTBOX_LEDGER_LEASE_MS: '30000',
+  OUTBOX_LEDGER_RENEW_MS: '10000',
+  OUTBOX_ACK_WAIT_MS: '10000',
+};
+
+describe('servers that are restarted while events flow', () => {
+  let own: OwnWorld;
+
+  beforeAll(async () => {
+    own = await ownWorld();
+  }, 60_000);
+  afterAll(() => own.close());
+
+  it.each(['db', 'nats'])(
+    'backend %s: one at a time and all together, nothing is lost, no effect comes twice, no event dies, and no outage of NATS or Temporal spends an attempt',
+    (backend) =>
+      CrashWorld.during({ EVENT_BUS_BACKEND: backend, ...LEASE }, async (world) => {
+        const workers = [await world.worker(), await world.worker()];
+        const load = new Load(world);
+        await flows(world);
+        for (const server of [own.nats, own.temporal]) {
+          await restart(server);
+          await flows(world);
+        }
+        expect(await attemptsSpent(world)).toEqual([]);
+
+        await restart(own.postgres);
+        await flows(world);
+        await Promise.all([own.postgres, own.nats, own.temporal].map(restart));
+        await flows(world);
+        const ids = await load.stop();
+        await atRest(world, ids, 90_000);
+        await verify(world, { ids, deaths: [] });
+        expect(await deliveryRows(world.db)).toEqual([]);
+        expect(workers.map(alive)).toEqual([true, true]);
+        console.info(
+          `backend ${backend}: ${ids.length} events, attempts spent: ${(await attemptsSpent(world)).length}`,
+        );
+      }),
+    300_000,
+  );
+
+  async function restart(server: Server): Promise<void> {
+    await server.stop();
+    await server.start();
+  }
+
+  /** Events that were enqueued after this call have been handled. */
+  async function flows(world: CrashWorld): Promise<void> {
+    const handled = async () => {
+      const { rows } = await world.db.query<{ handled: number }>(
+        `SELECT count(*)::integer AS handled FROM :schema.processed_events p JOIN :schema.event_queue q USING (event_id)
+          WHERE p.status = 'done' AND q.id > $1`,
+        [since],
+      );
+      return (rows[0]?.handled ?? 0) >= 200;
+    };
+    const since = await eventually(async () => {
+      const { rows } = await world.db.query<{ id: string }>(
+        `SELECT coalesce(max(id), 0)::text AS id FROM :schema.event_queue`,
+      );
+      return rows[0]?.id;
+    });
+    await eventually(handled, 60_000, '200 handlings of new events');
+  }
+});
+
+/** Entries that were not the first attempt. */
+function attemptsSpent(world: CrashWorld): Promise<unknown[]> {
+  return Promise.resolve(world.journal().filter(({ kind, attempt = 1 }) => kind === 'begin' && attempt > 1));
+}
+
+function alive({ child }: WorkerProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}

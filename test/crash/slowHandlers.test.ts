@@ -1,0 +1,38 @@
+import { enqueue, event, events } from '../support/events';
+import { atRest } from './outcome';
+import { CrashWorld } from './world';
+
+const ACK_WAIT_MS = 1_000;
+
+describe('handlers slower than the broker waits', () => {
+  let world: CrashWorld;
+
+  beforeEach(async () => {
+    world = await CrashWorld.open({
+      EVENT_BUS_BACKEND: 'nats',
+      OUTBOX_ACK_WAIT_MS: `${ACK_WAIT_MS}`,
+      OUTBOX_CONCURRENCY: '2',
+      EVENT_QUEUE_MAX_ATTEMPTS: '3',
+    });
+  });
+  afterEach(() => world.close());
+
+  it('C19: a message is not delivered again while it is in hand, and two workers share what is slow', async () => {
+    const workers = [await world.worker(), await world.worker()];
+    const long = await enqueue(world.db, [event({ type: 'Outside', payload: { ms: 4 * ACK_WAIT_MS } })]);
+    await atRest(world, long);
+    const ten = await enqueue(
+      world.db,
+      events(10, (n) => ({ type: 'Outside', aggregateId: `a${n}`, payload: { ms: 1.5 * ACK_WAIT_MS } })),
+    );
+    await atRest(world, ten);
+
+    const begun = world.journal().filter(({ kind }) => kind === 'begin');
+    expect(begun.map(({ eventId }) => eventId).sort()).toEqual([...long, ...ten].sort());
+    const pids = new Set(begun.filter(({ eventId }) => ten.includes(eventId)).map(({ pid }) => pid));
+    expect([...pids].sort()).toEqual(workers.map(({ child }) => child.pid).sort());
+    const { nats } = world.outbox.config();
+    const { delivered, num_redelivered } = await world.outbox.manager.consumers.info(nats.stream, nats.durable);
+    expect({ delivered: delivered.consumer_seq, num_redelivered }).toEqual({ delivered: 11, num_redelivered: 0 });
+  }, 90_000);
+});

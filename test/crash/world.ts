@@ -1,0 +1,133 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../support/eventually';
+import { TestOutbox, type Settings, type WorkerProcess } from '../support/outbox';
+
+/** A place in a worker's work. What is matched: a statement with its values, a publish, a start of a run, a handler. */
+export interface Fault {
+  readonly kind: 'sql' | 'publish' | 'start' | 'handler';
+  /** A regular expression. */
+  readonly match: string;
+  readonly when: 'before' | 'after';
+  /** Default 1: the first time since the plan was made, in each worker. */
+  readonly nth?: number;
+}
+
+export interface Death {
+  readonly pid: number;
+  readonly at: number;
+}
+
+/** What handlers and `fault.mjs` write down. */
+export interface Line {
+  readonly kind: 'begin' | 'end' | 'failed' | 'signal' | 'claiming';
+  readonly eventId: string;
+  readonly handler: string;
+  readonly pid: number;
+  readonly at: number;
+  /** Of one entry into a handler. */
+  readonly run?: string;
+  readonly attempt?: number;
+  readonly reason?: string;
+}
+
+/** Shortened further, as a case waits for most of them: what a dead worker held is another's soon. */
+const SHORTER: Settings = {
+  OUTBOX_ACK_WAIT_MS: '1500',
+  OUTBOX_LEDGER_LEASE_MS: '2500',
+  OUTBOX_LEDGER_RENEW_MS: '700',
+  OUTBOX_BACKOFF_FIRST_MS: '300',
+};
+
+/** A world of its own (see `TestOutbox`) with worker processes that die where they are told to. */
+export class CrashWorld {
+  readonly directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-crash-'));
+  private plans = 0;
+
+  private constructor(readonly outbox: TestOutbox) {}
+
+  static async open(settings: Settings): Promise<CrashWorld> {
+    const world = new CrashWorld(await TestOutbox.create({ ...SHORTER, ...settings }));
+    await world.outbox.db.query('CREATE TABLE effects (event_id uuid, attempt integer)');
+    return world;
+  }
+
+  /** Opens one for `test`, so that tests of a file can run at the same time. */
+  static async during(settings: Settings, test: (world: CrashWorld) => Promise<void>): Promise<void> {
+    const world = await CrashWorld.open(settings);
+    try {
+      await test(world);
+    } finally {
+      await world.close();
+    }
+  }
+
+  get db() {
+    return this.outbox.db;
+  }
+
+  worker(settings: Settings = {}, awaitReady = true): Promise<WorkerProcess> {
+    const preload = join(__dirname, 'fault.mjs');
+    return this.outbox.spawnWorker(
+      { ...settings, CRASH_DIRECTORY: this.directory, NODE_OPTIONS: `--import=${preload}` },
+      { handlers: join(__dirname, 'handlers.mjs'), awaitReady },
+    );
+  }
+
+  /** From now on the first worker that gets there dies. @returns resolves with its death */
+  plan(fault: Fault): () => Promise<Death> {
+    const id = `${++this.plans}`;
+    this.write('plan.json', JSON.stringify({ id, ...fault }));
+    return async () => {
+      const file = join(this.directory, `killed-${id}.json`);
+      const place = `a worker that died ${fault.when} ${fault.match}`;
+      const text = await eventually(() => existsSync(file) && readFileSync(file, 'utf8'), 20_000, place);
+      return JSON.parse(String(text)) as Death;
+    };
+  }
+
+  /** A file that handlers may wait for. */
+  write(name: string, text: string): void {
+    const file = join(this.directory, name);
+    writeFileSync(`${file}.new`, text);
+    renameSync(`${file}.new`, file);
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.directory, name), { force: true });
+  }
+
+  journal(): Line[] {
+    const file = join(this.directory, 'journal');
+    if (!existsSync(file)) return [];
+    const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Line);
+  }
+
+  /** Entries into handlers of one event. */
+  entries(eventId: string): Line[] {
+    return this.journal().filter((line) => line.kind === 'begin' && line.eventId === eventId);
+  }
+
+  /** Effects of each event's transactional handler. */
+  async effects(): Promise<Map<string, number>> {
+    const { rows } = await this.db.query<{ id: string; count: number }>(
+      'SELECT event_id::text AS id, count(*)::integer AS count FROM effects GROUP BY 1',
+    );
+    return new Map(rows.map(({ id, count }) => [id, count]));
+  }
+
+  /** Messages of the broker that are not through; 0 where there is no broker. */
+  async unacknowledged(): Promise<number> {
+    const { backend, nats } = this.outbox.config();
+    if (backend === 'db') return 0;
+    const { num_ack_pending, num_pending } = await this.outbox.manager.consumers.info(nats.stream, nats.durable);
+    return num_ack_pending + num_pending;
+  }
+
+  async close(): Promise<void> {
+    await this.outbox.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
