@@ -11,7 +11,15 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ['*.mjs', 'scripts/*.mjs', 'test/support/*.mjs'] },
+        projectService: {
+          allowDefaultProject: [
+            '*.mjs',
+            'scripts/*.mjs',
+            'test/support/*.mjs',
+            'test/crash/*.mjs',
+            'bench/handlers/*.mjs',
+          ],
+        },
         tsconfigRootDir: import.meta.dirname,
       },
     },

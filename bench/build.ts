@@ -10,6 +10,7 @@ import type * as Claim from '../src/outbox/claim';
 import type * as Enqueue from '../src/outbox/enqueue';
 import type * as Fence from '../src/outbox/fence';
 import type * as Settle from '../src/outbox/settle';
+import type * as Database from '../src/postgres/database';
 
 /** The repository's root, which holds `dist/`. */
 export const ROOT = join(__dirname, '..');
@@ -45,3 +46,4 @@ export const builtSettle = () => built<typeof Settle>('outbox/settle');
 export const builtReadEvent = () => built<typeof ReadEvent>('handlers/readEvent');
 export const builtLedgerClaim = () => built<typeof LedgerClaim>('ledger/claim');
 export const builtLedgerFinish = () => built<typeof LedgerFinish>('ledger/finish');
+export const builtDatabase = () => built<typeof Database>('postgres/database');

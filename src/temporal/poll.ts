@@ -97,6 +97,9 @@ export async function poll(deps: Polling): Promise<void> {
     // Also when one of the two failed: the other must not poll on without it.
     stop();
     await Promise.allSettled(runs);
+    // Of backend `nats`, where handlers run beside the receive that took their events in. The end of the grace cuts them
+    // short; what they and their ledger claims came to is written before the connections go.
+    if (stopping.aborted) await within(config.worker.shutdownGraceMs, handling.fastPath.whenIdle());
     await within(RELEASE_TIMEOUT_MS, relay.releaseAll());
   }
 }

@@ -1,4 +1,4 @@
-import { log, workflowInfo } from '@temporalio/workflow';
+import { log } from '@temporalio/workflow';
 import type { ConsumerTimings } from '../consumer/outcome';
 import type { JoinRequest } from './consumerMessages';
 
@@ -18,9 +18,10 @@ const MAX_MS = 2_147_483_647;
 /** What a `join` signal says; `undefined`, with a line in the log, for whatever else was sent. */
 export function readJoin(input: unknown): JoinRequest | undefined {
   const { queue, timings } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>;
-  const { taskQueue } = workflowInfo();
-  if (typeof queue !== 'string' || !queue.startsWith(`${taskQueue}/`) || queue.length > 500) {
-    log.warn(`A join signal was ignored: its queue is none of ${taskQueue}/…`);
+  // By its form only: a replay runs on a queue of another name, and would decide differently. Nobody answers on a queue
+  // that no worker has, and the consumer forgets it.
+  if (typeof queue !== 'string' || !/^[^/].*\/[^/]+$/.test(queue) || queue.length > 500) {
+    log.warn('A join signal was ignored: its queue is none of a worker');
     return undefined;
   }
   const read = readTimings(timings);

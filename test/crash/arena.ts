@@ -14,7 +14,8 @@ export interface Case {
   readonly gate?: string;
 }
 
-let starting: Promise<unknown> = Promise.resolve();
+/** Two at a time in a file: sixteen that start at once would take longer than a start may. */
+const starting: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
 
 /**
  * One world with two workers, in which case after case kills whichever comes to the place first: the other takes over, and
@@ -60,10 +61,9 @@ export class Arena {
     await Promise.all(this.workers);
   }
 
-  /** One after the other in a file: sixteen that start at once would take longer than a start may. */
   private spawn(world: CrashWorld): void {
-    const worker = starting.then(() => world.worker());
-    starting = worker.catch(() => undefined);
+    const worker = (starting.shift() ?? Promise.resolve()).then(() => world.worker());
+    starting.push(worker.catch(() => undefined));
     this.workers.push(worker);
   }
 

@@ -100,7 +100,7 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     const began = performance.now();
     await outbox.startWorker({}, { handlers: [quick.handler] });
     await allHandled(outbox.db, 'call', 12);
-    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(performance.now() - began).toBeLessThan(8_000);
     expect([quick.contexts.length, quick.contexts.every(({ attempt }) => attempt === 1)]).toEqual([10, true]);
   });
 

@@ -8,9 +8,9 @@ import { readHistory } from './historyFile';
 
 installRuntime(pino({ level: 'silent' }));
 
-/** A change that fails here breaks every relay that runs: guard it with `patched`, or record anew on purpose. */
+/** A change that fails here breaks every relay, consumer or delivery run that is open: guard it with `patched`, or record anew on purpose. */
 describe('the current workflow code replays', () => {
-  const histories = readdirSync(__dirname).filter((file) => /^relay-\d+\.json$/.test(file));
+  const histories = readdirSync(__dirname).filter((file) => /^(relay|deliver|consumer)-\d+\.json$/.test(file));
 
   it.each(histories)('the recorded history %s without a difference', async (file) => {
     await Worker.runReplayHistory(
