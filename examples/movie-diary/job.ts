@@ -5,7 +5,7 @@ import { countFilms, createCatalogue } from './catalogue';
 import { readFilms } from './films';
 import { importFilms } from './importFilms';
 import { mend } from './mend';
-import { countDone, countHandled, countUnsettled, findDead } from './outbox';
+import { countDone, countHandled, countUnsettled, findDead, lastHandledAt } from './outbox';
 import { waitFor, type Awaited, type Patience } from './patience';
 import { countOrders, type PosterLog } from './posterLog';
 import type { PosterServer } from './posterServer';
@@ -132,6 +132,6 @@ function handling(pool: Pool, eventIds: ReadonlySet<string>, patience: Patience)
       update(handled);
       return Math.max(0, total - handled - dead);
     };
-    return waitFor({ left, stuck: HANDLERS_STUCK }, patience);
+    return waitFor({ left, sign: () => lastHandledAt(pool), stuck: HANDLERS_STUCK }, patience);
   });
 }

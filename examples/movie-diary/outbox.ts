@@ -32,6 +32,14 @@ export async function countHandled(pool: Pool, eventIds: ReadonlySet<string>): P
   );
 }
 
+/** When the last effect of any event was entered; null when there is none yet. */
+export async function lastHandledAt(pool: Pool): Promise<string | null> {
+  const { rows } = await pool.query<{ at: string | null }>(
+    `SELECT max(processed_at)::text AS at FROM "${SCHEMA}".processed_events WHERE status = 'done'`,
+  );
+  return rows[0]?.at ?? null;
+}
+
 /** The dead letters among these events; those of earlier runs, and of other applications, are not ours to mend. */
 export async function findDead(pool: Pool, eventIds: ReadonlySet<string>): Promise<DeadLetter[]> {
   const letters = await listDead(pool, { limit: 10_000 });

@@ -14,24 +14,27 @@ export interface Awaited {
   /** How much is left to do. */
   readonly left: () => Promise<number>;
   readonly onProgress?: (left: number) => void;
+  /** Changes while something moves that is not ours: what an interrupted run left is handled first. */
+  readonly sign?: () => Promise<unknown>;
   /** What does not happen when nothing moves, and where to look then. */
   readonly stuck: string;
 }
 
 /** Resolves when nothing is left to do. @throws Error when nothing moved for as long as the patience lasts */
-export async function waitFor({ left, onProgress, stuck }: Awaited, { signal, ms }: Patience): Promise<void> {
+export async function waitFor({ left, onProgress, sign, stuck }: Awaited, { signal, ms }: Patience): Promise<void> {
   let least = Infinity;
   let since = performance.now();
   let told = false;
+  let lastSign: unknown;
   for (;;) {
     signal.throwIfAborted();
     const now = await left();
     onProgress?.(now);
     if (now === 0) return;
-    if (now < least) {
-      least = now;
-      since = performance.now();
-    }
+    const seen = await sign?.();
+    if (now < least || seen !== lastSign) since = performance.now();
+    least = Math.min(least, now);
+    lastSign = seen;
     const still = performance.now() - since;
     if (still > ms) throw new Error(`${now} left, and nothing moved for ${Math.round(still / 1_000)} s: ${stuck}`);
     if (still > NOTE_AFTER_MS && !told) {

@@ -9,6 +9,7 @@ import { readClaimed } from '../outbox/claim';
 import { bumpFence, reclaimLeases, takeOver } from '../outbox/fence';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
+import { within } from '../within';
 import { Batch } from '../relay/batch';
 import { collect } from '../relay/collect';
 import type { BatchOutcome, ClaimRequest, ClaimResult, Settled } from '../relay/outcome';
@@ -202,6 +203,6 @@ export type RelayActivities = ReturnType<typeof createRelayActivities>['activiti
 
 /** Cut short when the activity is cancelled: what is not settled then is settled by `publish`, or by the release. */
 async function settledOr(batch: Batch, ms: number): Promise<void> {
-  const timeout = Context.current().sleep(ms);
-  await Promise.race([batch.settled(), timeout.catch(() => undefined)]);
+  const { cancelled } = Context.current();
+  await Promise.race([within(ms, batch.settled()), cancelled.catch(() => undefined)]);
 }

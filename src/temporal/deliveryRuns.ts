@@ -75,8 +75,8 @@ export class DeliveryRuns {
       await start(this.searchable);
     } catch (error) {
       if (!this.searchable || codeOf(error) !== INVALID_ARGUMENT) throw inWords(error);
-      // Taken away, or of another type, since the worker looked: a search attribute must not stop a run.
-      this.searchable = false;
+      // Taken away or of another type since the worker looked, or names of handlers that are too long together: a search
+      // attribute must not stop a run.
       await start(false).catch((again: unknown) => {
         throw inWords(again);
       });

@@ -8,6 +8,9 @@ export function installRuntime(logger: Logger): void {
       // Each worker's own queue carries activities only, which is meant.
       if (message.startsWith('No workflows registered')) return;
       const fields = { ...meta, sdk: true };
+      // A handler's failure stands in `deliveries`, and its last one in a line of ours.
+      if ((meta as { workflowType?: unknown } | undefined)?.workflowType === 'deliverEvent')
+        return logger.debug(fields, message);
       if (level === 'ERROR') logger.error(fields, message);
       else logger.warn(fields, message);
     }),

@@ -3,7 +3,7 @@ import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { deliveryRows } from '../support/handled';
 import { atRest } from './outcome';
-import { CrashWorld } from './world';
+import { CrashWorld, PATIENCE_MS } from './world';
 
 const ATTEMPTS = 3;
 
@@ -23,7 +23,7 @@ it.concurrent.each([
       const others: string[] = [];
       for (let life = 1; life <= ATTEMPTS; life++) {
         const worker = await world.worker({}, false);
-        await eventually(() => world.entries(poison).length === life, 40_000, `entry ${life}`);
+        await eventually(() => world.entries(poison).length === life, PATIENCE_MS, `entry ${life}`);
         others.push(...(await enqueue(world.db, healthy(life))));
         await worker.exited;
         expect(worker.child.signalCode).toBe('SIGABRT');
@@ -32,19 +32,19 @@ it.concurrent.each([
       await world.worker();
       others.push(...(await enqueue(world.db, healthy(ATTEMPTS + 1))));
       const rows = () => deliveryRows(world.db);
-      await eventually(async () => (await rows()).some(({ state }) => state === 'dead'), 40_000, 'a dead letter');
+      await eventually(async () => (await rows()).some(({ state }) => state === 'dead'), PATIENCE_MS, 'a dead letter');
       await atRest(world, others);
 
       expect(await rows()).toMatchObject([{ event_id: poison, handler, state: 'dead', attempts: ATTEMPTS }]);
       expect((await rows())[0]?.failure_reason).toContain('the worker was lost');
       expect(world.entries(poison).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
       const run = world.outbox.client.workflow.getHandle(deliveryWorkflowId(world.db.schema, poison));
-      await eventually(async () => (await run.describe()).status.name === 'FAILED');
+      await eventually(async () => (await run.describe()).status.name === 'FAILED', PATIENCE_MS);
       expect((await world.effects()).has(poison)).toBe(false);
       const settled = backend === 'db' ? { done: others.length, dead_lettered: 1 } : { done: others.length + 1 };
       expect(await world.outbox.rowsByStatus()).toEqual(settled);
     }),
-  180_000,
+  600_000,
 );
 
 /** As if the leases of the lost worker had run out. */

@@ -3,7 +3,7 @@ import { enqueue } from '../support/events';
 import { eventually } from '../support/eventually';
 import type { Settings, WorkerProcess } from '../support/outbox';
 import { atRest, verify } from './outcome';
-import { CrashWorld, type Death, type Fault } from './world';
+import { CrashWorld, PATIENCE_MS, type Death, type Fault } from './world';
 
 /** A place to die at, and the events that lead there. */
 export interface Case {
@@ -94,16 +94,20 @@ export class Arena {
 }
 
 async function handedOver({ db }: CrashWorld, ids: readonly string[]): Promise<void> {
-  await eventually(async () => {
-    const { rows } = await db.query<{ left: number }>(
-      `SELECT count(*)::integer AS left FROM :schema.event_queue q
+  await eventually(
+    async () => {
+      const { rows } = await db.query<{ left: number }>(
+        `SELECT count(*)::integer AS left FROM :schema.event_queue q
         WHERE event_id = ANY ($1::uuid[])
           AND (status NOT IN ('retrying', 'done')
                OR NOT EXISTS (SELECT FROM :schema.deliveries d WHERE d.event_id = q.event_id))`,
-      [ids],
-    );
-    return rows[0]?.left === 0;
-  });
+        [ids],
+      );
+      return rows[0]?.left === 0;
+    },
+    PATIENCE_MS,
+    'all handed over',
+  );
 }
 
 function alive({ child, logs }: WorkerProcess, deaths: readonly Death[]): void {
@@ -113,7 +117,7 @@ function alive({ child, logs }: WorkerProcess, deaths: readonly Death[]): void {
 }
 
 /** For all cases of a matrix: the first test of the second matrix waits for the whole first. */
-const WHOLE_MS = 600_000;
+const WHOLE_MS = 1_200_000;
 
 /**
  * Reports each case as a test. Cases of one matrix follow one another in a world of their own, and the matrices of a file

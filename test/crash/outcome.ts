@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import type { CrashWorld, Death, Line } from './world';
+import { PATIENCE_MS, type CrashWorld, type Death, type Line } from './world';
 
 /** Handlers by event type, as in `handlers.mjs`. */
 const HANDLERS: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +31,7 @@ interface State {
 }
 
 /** Resolves when all events are handled and nothing of them is open; fails with what is left. */
-export async function atRest(world: CrashWorld, ids: readonly string[], ms = 40_000): Promise<void> {
+export async function atRest(world: CrashWorld, ids: readonly string[], ms = PATIENCE_MS): Promise<void> {
   await eventually(
     async () => {
       const { rows } = await world.db.query<State>(STATE, [ids]);

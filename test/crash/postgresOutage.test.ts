@@ -5,7 +5,7 @@ import { jetstream } from '@nats-io/jetstream';
 import { eventually } from '../support/eventually';
 import { deliveryRows } from '../support/handled';
 import { Proxy } from '../support/proxy';
-import { CrashWorld } from './world';
+import { CrashWorld, PATIENCE_MS } from './world';
 
 const OUTAGE_MS = 10_000;
 /** What two workers may hold: four times their concurrency each, and as much that was under way. */
@@ -22,7 +22,7 @@ it(
       const through = { DATABASE_URL: proxy.url(direct) };
       await Promise.all([world.worker(through), world.worker(through)]);
       await publish(world, 50);
-      await eventually(async () => (await world.effects()).size === 50);
+      await eventually(async () => (await world.effects()).size === 50, PATIENCE_MS);
 
       proxy.takeAway();
       await publish(world, MESSAGES);
@@ -43,15 +43,15 @@ it(
       }
 
       proxy.giveBack();
-      await eventually(async () => (await world.effects()).size === 50 + MESSAGES, 40_000, 'all effects');
-      await eventually(async () => (await world.unacknowledged()) === 0, 20_000, 'all acknowledged');
+      await eventually(async () => (await world.effects()).size === 50 + MESSAGES, PATIENCE_MS, 'all effects');
+      await eventually(async () => (await world.unacknowledged()) === 0, PATIENCE_MS, 'all acknowledged');
       expect([...(await world.effects()).values()].every((count) => count === 1)).toBe(true);
       expect(await deliveryRows(world.db)).toEqual([]);
       const { delivered, redelivered } = await consumer(world);
       console.info(`${delivered} deliveries of ${50 + MESSAGES} messages, ${redelivered} redelivered at the end`);
       expect(delivered - 50 - MESSAGES).toBeLessThanOrEqual(IN_HAND);
     }),
-  120_000,
+  300_000,
 );
 
 /** By hand, since the outbox is away with PostgreSQL. */

@@ -5,7 +5,7 @@ import type { Settings, WorkerProcess } from '../support/outbox';
 import { Load } from './load';
 import { atRest, verify } from './outcome';
 import { ownWorld, type OwnWorld } from './ownWorld';
-import { CrashWorld } from './world';
+import { CrashWorld, PATIENCE_MS } from './world';
 
 /** As by default: a claim outlives the restart of a server. */
 const LEASE: Settings = {
@@ -40,7 +40,7 @@ describe('servers that are restarted while events flow', () => {
         await Promise.all([own.postgres, own.nats, own.temporal].map(restart));
         await flows(world);
         const ids = await load.stop();
-        await atRest(world, ids, 90_000);
+        await atRest(world, ids);
         await verify(world, { ids, deaths: [] });
         expect(await deliveryRows(world.db)).toEqual([]);
         expect(workers.map(alive)).toEqual([true, true]);
@@ -48,7 +48,7 @@ describe('servers that are restarted while events flow', () => {
           `backend ${backend}: ${ids.length} events, attempts spent: ${(await attemptsSpent(world)).length}`,
         );
       }),
-    300_000,
+    900_000,
   );
 
   async function restart(server: Server): Promise<void> {
@@ -65,8 +65,8 @@ describe('servers that are restarted while events flow', () => {
       return rows[0]?.done ?? 0;
     };
     // PostgreSQL may just have been restarted, and this connection with it.
-    const before = await eventually(async () => ({ done: await done() }));
-    await eventually(async () => (await done()) >= before.done + 400, 60_000, '400 handlings');
+    const before = await eventually(async () => ({ done: await done() }), PATIENCE_MS);
+    await eventually(async () => (await done()) >= before.done + 400, PATIENCE_MS, '400 handlings');
   }
 });
 

@@ -34,5 +34,5 @@ describe('handlers slower than the broker waits', () => {
     const { nats } = world.outbox.config();
     const { delivered, num_redelivered } = await world.outbox.manager.consumers.info(nats.stream, nats.durable);
     expect({ delivered: delivered.consumer_seq, num_redelivered }).toEqual({ delivered: 11, num_redelivered: 0 });
-  }, 90_000);
+  }, 300_000);
 });

@@ -40,6 +40,9 @@ const SHORTER: Settings = {
   OUTBOX_BACKOFF_FIRST_MS: '300',
 };
 
+/** Many workers start at the same time, on a machine that others may share. What is well takes a few seconds. */
+export const PATIENCE_MS = 120_000;
+
 /** A world of its own (see `TestOutbox`) with worker processes that die where they are told to. */
 export class CrashWorld {
   readonly directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-crash-'));
@@ -67,12 +70,14 @@ export class CrashWorld {
     return this.outbox.db;
   }
 
-  worker(settings: Settings = {}, awaitReady = true): Promise<WorkerProcess> {
+  async worker(settings: Settings = {}, awaitReady = true): Promise<WorkerProcess> {
     const preload = join(__dirname, 'fault.mjs');
-    return this.outbox.spawnWorker(
+    const worker = await this.outbox.spawnWorker(
       { ...settings, CRASH_DIRECTORY: this.directory, NODE_OPTIONS: `--import=${preload}` },
-      { handlers: join(__dirname, 'handlers.mjs'), awaitReady },
+      { handlers: join(__dirname, 'handlers.mjs'), awaitReady: false },
     );
+    if (awaitReady) await eventually(() => isReady(worker), PATIENCE_MS, 'a ready worker');
+    return worker;
   }
 
   /** From now on the first worker that gets there dies. @returns resolves with its death */
@@ -82,7 +87,7 @@ export class CrashWorld {
     return async () => {
       const file = join(this.directory, `killed-${id}.json`);
       const place = `a worker that died ${fault.when} ${fault.match}`;
-      const text = await eventually(() => existsSync(file) && readFileSync(file, 'utf8'), 20_000, place);
+      const text = await eventually(() => existsSync(file) && readFileSync(file, 'utf8'), PATIENCE_MS, place);
       return JSON.parse(String(text)) as Death;
     };
   }
@@ -130,4 +135,9 @@ export class CrashWorld {
     await this.outbox.close();
     rmSync(this.directory, { recursive: true, force: true });
   }
+}
+
+function isReady({ child, logs }: WorkerProcess): boolean {
+  if (child.exitCode !== null) throw new Error(`the worker exited with ${child.exitCode}: ${logs.join('\n')}`);
+  return logs.some((line) => line.includes('The worker is ready'));
 }

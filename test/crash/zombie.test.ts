@@ -1,7 +1,7 @@
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { atRest, verify } from './outcome';
-import { CrashWorld } from './world';
+import { CrashWorld, PATIENCE_MS } from './world';
 
 /*
  * Frozen for longer than its lease while it runs two handlers. One is deaf to its signal, so that it goes on to its end
@@ -18,25 +18,25 @@ it.concurrent.each(['db', 'nats'])(
         event({ type: 'Outside', aggregateId: 'b', payload: { until: 'never' } }),
       ]);
       const ids = [deaf, listening];
-      await eventually(() => ids.every((id) => world.entries(id).length > 0), 20_000, 'handlers that run');
+      await eventually(() => ids.every((id) => world.entries(id).length > 0), PATIENCE_MS, 'handlers that run');
       frozen.child.kill('SIGSTOP');
       await world.worker();
-      await atRest(world, ids, 90_000);
+      await atRest(world, ids);
       const before = await state(world);
 
       world.write('go', '');
       frozen.child.kill('SIGCONT');
       const said = (kind: string, id: string) =>
         world.journal().find((line) => line.kind === kind && line.pid === pid && line.eventId === id);
-      await eventually(() => said('end', deaf), 20_000, 'its handler that goes on');
-      const signal = await eventually(() => said('signal', listening), 20_000, 'its signal');
+      await eventually(() => said('end', deaf), PATIENCE_MS, 'its handler that goes on');
+      const signal = await eventually(() => said('signal', listening), PATIENCE_MS, 'its signal');
       expect(signal.reason).toMatch(/ledger/);
 
       const more = await enqueue(
         world.db,
         events(20, (n) => ({ aggregateId: `a${n}` })),
       );
-      await atRest(world, [...ids, ...more], 90_000);
+      await atRest(world, [...ids, ...more]);
       await verify(world, { ids: more, deaths: [] });
       expect((await world.effects()).get(deaf)).toBe(1);
       for (const id of ids) expect(world.entries(id).map(({ attempt }) => attempt)).toEqual([1, 2]);
@@ -44,7 +44,7 @@ it.concurrent.each(['db', 'nats'])(
       expect(frozen.child.exitCode).toBeNull();
       expect(await frozen.kill('SIGTERM')).toBe(0);
     }),
-  240_000,
+  600_000,
 );
 
 /** What was settled, the oldest first. */

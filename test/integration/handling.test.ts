@@ -38,7 +38,10 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
       run: ({ eventId }) => void called.set(eventId, (called.get(eventId) ?? 0) + 1),
     });
     const { logs } = await outbox.startWorker({}, { handlers: [indexer, caller] });
-    const ids = await enqueue(outbox.db, events(500, (index) => ({ aggregateId: `a${index % 20}` })));
+    const ids = await enqueue(
+      outbox.db,
+      events(500, (index) => ({ aggregateId: `a${index % 20}` })),
+    );
     await allHandled(outbox.db, 'indexer', 500);
     await allHandled(outbox.db, 'caller', 500);
     await outbox.allDone();
@@ -61,7 +64,10 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
     });
     await outbox.startWorker({}, { handlers: [slow, indexer] });
     for (let batch = 0; batch < 5; batch++)
-      await enqueue(outbox.db, events(60, (n) => ({ aggregateId: `a${n % 6}`, payload: { n: batch * 60 + n } })));
+      await enqueue(
+        outbox.db,
+        events(60, (n) => ({ aggregateId: `a${n % 6}`, payload: { n: batch * 60 + n } })),
+      );
     await allHandled(outbox.db, 'slow', 300);
     for (const numbers of Object.values(seen)) expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     await allHandled(outbox.db, 'indexer', 300);
