@@ -8,8 +8,11 @@ import { readEvent } from './readEvent';
 import { runHandler } from './runHandler';
 import { ConnectionLostError, finishOrRollBack, inTransaction, RollBack } from './transaction';
 
-/** A shared transaction holds its connection and its rows for about so long; slower handlers do not share. */
-const SHARED_MS = 20;
+/**
+ * A shared transaction holds its connection and its rows for about so long; slower handlers do not share. Well above what
+ * a group of quick ones takes on a busy machine: groups that shrink under load cost more, and shrink further.
+ */
+const SHARED_MS = 100;
 /** The failure of a statement before it, or of a rival's: not the event's own. */
 const NOT_ITS_OWN = new Set(['25P02', '40001', '40P01']);
 const PAUSE_MS = 500;
