@@ -18,6 +18,8 @@ const SEVEN_DAYS_MS = 7 * 24 * 3_600_000;
 const MAX_PER_LOOK = 100;
 /** The shortest that the client lets a fetch take; it ends sooner when it has all that it asked for. */
 const FETCH_MS = 1_000;
+/** Short, as one may be delivered to a fetch that has just ended; reading it twice is harmless. */
+const ACK_WAIT_MS = 10_000;
 /** A worker is at work on the final delivery still: asked again when its lease has had time to end. */
 const HELD_MS = 30_000;
 
@@ -88,7 +90,8 @@ export class Advisories {
     try {
       const stream = await this.capture(manager, subject);
       const name = `${durable}-advisories`;
-      const settings = { durable_name: name, ack_policy: AckPolicy.Explicit, filter_subject: subject };
+      const ack_wait = nanos(ACK_WAIT_MS);
+      const settings = { durable_name: name, ack_policy: AckPolicy.Explicit, filter_subject: subject, ack_wait };
       await manager.consumers.info(stream, name).catch(() => manager.consumers.add(stream, settings));
       if (link.connection) this.consumer = await jetstream(link.connection).consumers.get(stream, name);
     } catch (error) {

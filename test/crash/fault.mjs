@@ -3,8 +3,7 @@
  * its work, and writes down which ledger claims it asks for. The worker's own code knows nothing of it.
  *
  * The place is read from `plan.json` in CRASH_DIRECTORY, so that it can be set while workers run:
- * `{ id, kind, match, when, nth, last }`. Several workers may have the same plan; the first that gets there dies, alone
- * (`last: true`: the one whose plan it is dies at every match).
+ * `{ id, kind, match, when, nth }`. Several workers may have the same plan; the first that gets there dies, alone.
  */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

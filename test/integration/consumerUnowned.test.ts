@@ -146,7 +146,7 @@ describe('messages that the broker gives up', () => {
       await finishRest();
       expect((await consumer()).ack_floor.stream_seq).toBe(2);
       expect(await twice(unowned)).toBe(0);
-      await eventually(async () => (await advisories.look()) === 1);
+      await eventually(async () => (await advisories.look()) === 1, 40_000, 'the advisory');
       expect(await advisories.look()).toBe(0);
       expect(await deliveries()).toEqual([expect.objectContaining({ eventId: id, state: 'dead', attempts: MAX })]);
       expect(said(receiver)).toHaveLength(1);
