@@ -14,11 +14,12 @@ describe('a prepared statement', () => {
     (await database.db.query<{ name: string; statement: string }>('SELECT name, statement FROM pg_prepared_statements'))
       .rows;
 
-  it('is planned once per connection, under a name that no other schema shares', async () => {
-    for (const id of [0, 1, 2]) await database.db.query(HOT, [id], { prepared: true });
+  it('is planned anew at each doubling of its runs, under names that no other schema shares', async () => {
+    for (let run = 1; run <= 9; run++) await database.db.query(HOT, [run], { prepared: true });
     const own = (await prepared()).filter(({ statement }) => statement === binder(database.schema)(HOT));
-    expect(own).toHaveLength(1);
-    expect(own[0]!.name).toMatch(/^outbox_[0-9a-f]{24}$/);
+    // Runs 1, 2-3, 4-7 and 8-9.
+    expect(own.map(({ name }) => name.replace(/^outbox_[0-9a-f]{24}_/, '')).sort()).toEqual(['0', '1', '2', '3']);
+    expect(new Set(own.map(({ name }) => name.slice(0, 31))).size).toBe(1);
   });
 
   it('that a pooler has lost, or knows already from another client, is run as a plain one', async () => {
@@ -35,6 +36,8 @@ describe('a prepared statement', () => {
         expect((await other.query<{ count: number }>(HOT, [0], { prepared: true })).rows).toEqual(rows);
         await other.close();
       } else {
+        // The second and third run share a name.
+        await db.query(HOT, [0], { prepared: true });
         await db.query(spoil);
         expect((await db.query<{ count: number }>(HOT, [0], { prepared: true })).rows).toEqual(rows);
       }
@@ -45,7 +48,7 @@ describe('a prepared statement', () => {
   it('whose result a migration has changed is run as a plain one', async () => {
     const db = openDatabase({ url: database.url, schema: database.schema, poolSize: 1 });
     const ALL = 'SELECT * FROM :schema.relay_fence';
-    await db.query(ALL, [], { prepared: true });
+    for (let run = 1; run <= 2; run++) await db.query(ALL, [], { prepared: true });
     await db.query('ALTER TABLE :schema.relay_fence ADD COLUMN later integer');
     expect(Object.keys((await db.query(ALL, [], { prepared: true })).rows[0] as object)).toContain('later');
     await db.close();
