@@ -16,9 +16,8 @@ import { openDatabase, type Database } from './postgres/database';
 import { checkVersion, migrateOrCheck } from './postgres/migrate';
 import { WakeListener } from './postgres/wake';
 import { connectTemporal } from './temporal/connection';
-import { wakeConsumer } from './temporal/consumerStart';
 import { isTransport, poll } from './temporal/poll';
-import { wakeRelay } from './temporal/relayStart';
+import { wake as wakeRun } from './temporal/identity';
 import { installRuntime } from './temporal/runtime';
 import { within } from './within';
 
@@ -94,7 +93,9 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     let client: Client | undefined;
     broker.onBack(() => {
       if (!client) return;
-      const waking = [wakeRelay(client, config), ...(source ? [wakeConsumer(client, config)] : [])];
+      const temporal = client;
+      const runs = [config.relayWorkflowId, ...(source ? [config.consumerWorkflowId] : [])];
+      const waking = runs.map((workflowId) => wakeRun(temporal, workflowId));
       Promise.all(waking).catch((error: Error) =>
         logger.debug(`Relay and consumer could not be woken: ${error.message}`),
       );
@@ -153,7 +154,7 @@ async function openEnds(deps: {
   const broker = await openBroker(config, logger);
   // Without handlers the durable is left to whoever reads it.
   if (handling.registry.size === 0) return { broker, receiving: undefined };
-  const handlersFor = (type: string) => handling.handlersFor(type);
+  const handlersFor = (type: string) => handling.fastPath.handlersFor(type);
   const { link } = broker;
   return {
     broker,

@@ -14,10 +14,9 @@ import {
 import { settleRow } from '../deliveries/settleRow';
 import { skipDelivery } from '../deliveries/skip';
 import type { Handler } from '../handlers/defineHandler';
-import { newerVersion } from '../handlers/externalLane';
 import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
 import { endingGraceMs, EXHAUSTED, WORKER_LOST } from '../handlers/lane';
-import { readEvent } from '../handlers/readEvent';
+import { newerVersion, readEvent } from '../handlers/readEvent';
 import type { HandlerRegistry } from '../handlers/registry';
 import { runHandler, type RunResult } from '../handlers/runHandler';
 import type { Seats } from '../handlers/seats';
@@ -101,8 +100,7 @@ class Deliverer {
     const record = await readDeliveryEvent(db, attempt);
     if (!record) return this.bury(attempt, 'its body is neither in the outbox nor copied any more');
     const reading = await readEvent(handler, record);
-    if (reading.kind === 'newer')
-      return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading.version, reading.known));
+    if (reading.kind === 'newer') return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading));
     if (reading.kind === 'unfit') return this.bury(attempt, reading.reason);
 
     const enter = (tx?: Parameters<typeof runHandler>[2]['tx']) =>

@@ -1,8 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { OUTAGE_CODE } from '../postgres/outage';
 import { sqlRefusal } from '../sqlFailure';
 
-/** What an outage throws: tried again without noise, as waiting is all that helps. */
-const OUTAGE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|57P0|08|53)/;
 const MAX_MESSAGE = 500;
 
 /**
@@ -14,7 +13,9 @@ export function asFailure(error: unknown): ApplicationFailure {
   const code = (error as { code?: unknown } | null)?.code;
   const type = typeof code === 'string' ? code : error instanceof Error ? error.name : 'Unknown';
   const message = messageOf(error);
-  const outage = OUTAGE.test(type) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message);
+  // Tried again without noise, as waiting is all that helps.
+  const outage =
+    OUTAGE_CODE.test(type) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message);
   return ApplicationFailure.create({
     message: message.slice(0, MAX_MESSAGE),
     type,

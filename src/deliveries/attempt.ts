@@ -1,5 +1,5 @@
 import type { EventRecord } from '../event';
-import { startedAt, STARTED_MS, type LeaseTimes } from '../ledger/claim';
+import { LEASE_COLUMNS, startedAt, STARTED_MS, type LeaseTimes } from '../ledger/claim';
 import type { Runner } from '../ledger/finish';
 import type { Database } from '../postgres/database';
 
@@ -40,11 +40,7 @@ const BEGIN = `
     ON CONFLICT (event_id, handler) DO NOTHING
     RETURNING ${STARTED_MS} AS started
   )
-  SELECT w.attempts, taken.started AS "takenAt", p.status, (extract(epoch FROM p.started_at) * 1000)::float8 AS "startedAt",
-         (extract(epoch FROM coalesce(p.lease_until, p.started_at + $4::float8 * interval '1 millisecond')
-                             - clock_timestamp()) * 1000)::float8 AS "endsInMs",
-         (extract(epoch FROM clock_timestamp() - greatest(p.started_at, p.lease_until - $3::float8 * interval '1 millisecond'))
-                             * 1000)::float8 AS "silentMs"
+  SELECT w.attempts, taken.started AS "takenAt", ${LEASE_COLUMNS}
     FROM waiting w
     LEFT JOIN taken ON true
     LEFT JOIN :schema.processed_events p USING (event_id, handler)`;

@@ -62,11 +62,9 @@ export class ExternalLane extends Lane {
 
   private async runOne(task: ClaimedTask): Promise<void> {
     const { handler } = this;
-    const { books, config, ending } = this.deps;
+    const { books, ending } = this.deps;
     const reading = await readEvent(handler, task.event);
-    if (reading.kind === 'newer')
-      return this.defer(task, config.handling.newerVersionMs, newerVersion(reading.version, reading.known));
-    if (reading.kind === 'unfit') return this.bury(task, reading.reason);
+    if (reading.kind !== 'ready') return this.refuse(task, reading);
     const result = await runHandler(handler, reading.event, {
       ...{ attempt: 1, ending, lost: task.lost },
       endingGraceMs: this.endingGraceMs,
@@ -76,8 +74,4 @@ export class ExternalLane extends Lane {
     const ours = await books.finish(task.claim);
     task.resolve(ours ? { kind: 'done' } : { kind: 'handed over', deliveries: [] });
   }
-}
-
-export function newerVersion(version: number, known: number): string {
-  return `it has version ${version}, and this worker knows versions up to ${known}: it waits for a newer worker`;
 }

@@ -107,12 +107,15 @@ export class FastPath {
     if (this.inHand + this.starting > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
   }
 
+  /** Names of all handlers that take events of this type, here or in other workers. */
+  handlersFor(type: string): string[] {
+    const { registry, recorded } = this.deps;
+    return [...new Set([...registry.forType(type).map(({ name }) => name), ...recorded.forType(type)])];
+  }
+
   /** Asks each handler of the event that has not been asked. */
   private ask(work: Work): void {
-    const { registry, recorded } = this.deps;
-    const type = work.event.eventType;
-    const names = new Set([...registry.forType(type).map(({ name }) => name), ...recorded.forType(type)]);
-    const asking = [...names].filter((name) => !work.asked.has(name));
+    const asking = this.handlersFor(work.event.eventType).filter((name) => !work.asked.has(name));
     work.open += asking.length;
     for (const name of asking) {
       work.asked.add(name);

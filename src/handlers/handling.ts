@@ -90,11 +90,6 @@ export class Handling {
     return { db, config, registry, leases, logger, redact, ending, transactions };
   }
 
-  /** Names of all handlers that take events of this type, here or in other workers. */
-  handlersFor(type: string): string[] {
-    return [...new Set([...this.registry.forType(type).map(({ name }) => name), ...this.recorded.forType(type)])];
-  }
-
   async close(): Promise<void> {
     clearTimeout(this.endingTimer);
     this.leases.close();

@@ -9,6 +9,7 @@ import { AggregateQueue } from './aggregateQueue';
 import type { Bookkeeping } from './bookkeeping';
 import { failureText, type RedactFailure } from './failureText';
 import type { IncomingEvent } from './incoming';
+import { newerVersion, type Reading } from './readEvent';
 import type { RecordedHandlers } from './recorded';
 import type { Seats } from './seats';
 
@@ -119,7 +120,7 @@ export abstract class Lane {
   }
 
   private async pass(task: Task, verdict: Exclude<LedgerVerdict, { kind: 'claimed' }>): Promise<void> {
-    const { maxAttempts, relay } = this.deps.config;
+    const { maxAttempts } = this.deps.config;
     if (verdict.kind === 'done') return task.resolve({ kind: 'done' });
     if (verdict.kind === 'delivery') {
       const { state, delivery } = verdict;
@@ -132,24 +133,27 @@ export abstract class Lane {
       return this.handOver(task, { startedAt: null, attempts: 0, dueInMs: verdict.forMs, reason, dead: false });
     }
     // A handler that kills its process spends its own attempts in this way (C04).
-    const waited = retryBackoff(1, relay.backoffFirstMs, relay.backoffMaxMs) - verdict.sinceMs;
     return this.handOver(task, {
       startedAt: verdict.startedAt,
       attempts: 1,
-      dueInMs: Math.max(0, waited),
+      dueInMs: Math.max(0, this.firstWaitMs - verdict.sinceMs),
       reason: WORKER_LOST,
       dead: maxAttempts <= 1,
     });
   }
 
+  private get firstWaitMs(): number {
+    const { backoffFirstMs, backoffMaxMs } = this.deps.config.relay;
+    return retryBackoff(1, backoffFirstMs, backoffMaxMs);
+  }
+
   /** The first attempt has failed. */
   protected fail(task: ClaimedTask, thrown: unknown): Promise<void> {
     const { config, redact } = this.deps;
-    const { firstMs, maxMs } = { firstMs: config.relay.backoffFirstMs, maxMs: config.relay.backoffMaxMs };
     return this.handOver(task, {
       startedAt: task.claim.startedAt,
       attempts: 1,
-      dueInMs: retryBackoff(1, firstMs, maxMs),
+      dueInMs: this.firstWaitMs,
       reason: failureText(thrown, redact, { eventId: task.event.eventId, handler: this.handlerName }),
       dead: config.maxAttempts <= 1,
     });
@@ -160,8 +164,14 @@ export abstract class Lane {
     return this.handOver(task, { startedAt: task.claim.startedAt, attempts: 0, dueInMs, reason, dead: false });
   }
 
+  /** It cannot be handed to the handler: a newer worker may know it, or nobody ever will. */
+  protected refuse(task: ClaimedTask, reading: Exclude<Reading, { kind: 'ready' }>): Promise<void> {
+    if (reading.kind === 'unfit') return this.bury(task, reading.reason);
+    return this.defer(task, this.deps.config.handling.newerVersionMs, newerVersion(reading));
+  }
+
   /** It can never fit: trying again would not help. */
-  protected bury(task: ClaimedTask, reason: string): Promise<void> {
+  private bury(task: ClaimedTask, reason: string): Promise<void> {
     return this.handOver(task, { startedAt: task.claim.startedAt, attempts: 1, dueInMs: 0, reason, dead: true });
   }
 

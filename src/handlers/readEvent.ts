@@ -107,3 +107,8 @@ function ready(record: EventRecord, version: number, payload: unknown): Reading 
 function unfit(reason: string): Reading {
   return { kind: 'unfit', reason: storable(reason, MAX_REASON) };
 }
+
+/** Why an event of a newer version waits. */
+export function newerVersion({ version, known }: Extract<Reading, { kind: 'newer' }>): string {
+  return `it has version ${version}, and this worker knows versions up to ${known}: it waits for a newer worker`;
+}

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readClaim } from '../ledger/read';
 import type { HandledEvent, Handler } from './defineHandler';
-import { newerVersion } from './externalLane';
 import { failureName } from './failureText';
 import { Lane, type ClaimedTask, type LaneDeps, type Task } from './lane';
 import { readEvent } from './readEvent';
@@ -182,9 +181,7 @@ export class TransactionalLane extends Lane {
     for (const task of claimed) {
       const reading = await readEvent(this.handler, task.event);
       if (reading.kind === 'ready') ready.push({ ...task, handled: reading.event });
-      else if (reading.kind === 'unfit') await this.bury(task, reading.reason);
-      else
-        await this.defer(task, this.deps.config.handling.newerVersionMs, newerVersion(reading.version, reading.known));
+      else await this.refuse(task, reading);
     }
     return ready;
   }

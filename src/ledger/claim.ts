@@ -42,6 +42,13 @@ export interface LeaseTimes {
 export const STARTED_MS = `(extract(epoch FROM started_at) * 1000)::float8`;
 export const startedAt = (parameter: string) => `to_timestamp(${parameter} / 1000.0)::timestamptz(3)`;
 
+/** How a claim `p` stands: its rest, and the age of its last sign of life. $3 is the lease, $4 the longest one. */
+export const LEASE_COLUMNS = `p.status, (extract(epoch FROM p.started_at) * 1000)::float8 AS "startedAt",
+         (extract(epoch FROM coalesce(p.lease_until, p.started_at + $4::float8 * interval '1 millisecond')
+                             - clock_timestamp()) * 1000)::float8 AS "endsInMs",
+         (extract(epoch FROM clock_timestamp() - greatest(p.started_at, p.lease_until - $3::float8 * interval '1 millisecond'))
+                             * 1000)::float8 AS "silentMs"`;
+
 /**
  * `ON CONFLICT DO NOTHING` waits for a rival's insert and then does nothing: no unique violation ever (C17). What the
  * rival wrote is behind this statement's snapshot, hence the last branch of `verdictOf`. In order of the key, so that two
@@ -59,11 +66,7 @@ const CLAIM = `
     ON CONFLICT (event_id, handler) DO NOTHING
     RETURNING event_id, handler, ${STARTED_MS} AS started
   )
-  SELECT taken.started AS "takenAt", p.status, (extract(epoch FROM p.started_at) * 1000)::float8 AS "startedAt",
-         (extract(epoch FROM coalesce(p.lease_until, p.started_at + $4::float8 * interval '1 millisecond')
-                             - clock_timestamp()) * 1000)::float8 AS "endsInMs",
-         (extract(epoch FROM clock_timestamp() - greatest(p.started_at, p.lease_until - $3::float8 * interval '1 millisecond'))
-                             * 1000)::float8 AS "silentMs",
+  SELECT taken.started AS "takenAt", ${LEASE_COLUMNS},
          d.state, d.attempts, d.failure_reason AS reason,
          (extract(epoch FROM d.next_at - clock_timestamp()) * 1000)::float8 AS "dueInMs",
          (SELECT handlers_revision::text FROM :schema.outbox_installation) AS revision,

@@ -12,7 +12,6 @@ import {
   setHandler,
   sleep,
   TimeoutFailure,
-  workflowInfo,
 } from '@temporalio/workflow';
 import { retryBackoff } from '../backoff';
 import type { ReceiveResult } from '../consumer/outcome';
@@ -21,9 +20,8 @@ import { readJoin } from './consumerJoin';
 import * as messages from './consumerMessages';
 import { ConsumerMemory, Member, type ConsumerInput } from './consumerState';
 import { consumerStepsOf } from './consumerSteps';
+import { isRollOverDue } from './rollOver';
 
-/** Below it a run would continue as new for ever and receive nothing. */
-const MIN_ROLL_OVER_EVENTS = 50;
 /** Reply subjects of one acknowledgement: some 80 KB. */
 const ACKNOWLEDGED_AT_ONCE = 1_000;
 const FAULT_PAUSE_MS = 5_000;
@@ -161,10 +159,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   }
 
   function shouldLeave(): boolean {
-    if (memory.cancelled || memory.rollingOver) return true;
-    const { continueAsNewSuggested, historyLength } = workflowInfo();
-    const limit = memory.timings.rollOverEvents;
-    return continueAsNewSuggested || (limit > 0 && historyLength >= Math.max(limit, MIN_ROLL_OVER_EVENTS));
+    return memory.cancelled || memory.rollingOver || isRollOverDue(memory.timings.rollOverEvents);
   }
 
   function join(input: unknown): void {

@@ -12,7 +12,6 @@ import {
   setDefaultSignalHandler,
   setHandler,
   sleep,
-  workflowInfo,
 } from '@temporalio/workflow';
 import { retryBackoff } from '../backoff';
 import type { BatchOutcome, ClaimResult } from '../relay/outcome';
@@ -20,6 +19,7 @@ import { details } from './details';
 import * as messages from './messages';
 import { readReemit, readReemitAll, readReemitUpdate, reemitProblem } from './orders';
 import { canBeCarried, carryOutNext, carryOutReemits } from './reemits';
+import { isRollOverDue } from './rollOver';
 import { RelayMemory, type RelayInput } from './state';
 import { stepsOf } from './steps';
 
@@ -27,8 +27,6 @@ import { stepsOf } from './steps';
 const MAX_OPEN_BATCHES = 2;
 /** Tries in a row before the relay believes that no worker has a broker: each worker gets its chance to answer. */
 const PROBES_AT_ONCE = 4;
-/** A run whose limit is nearer than its first pass would continue as new for ever and move nothing. */
-const MIN_ROLL_OVER_EVENTS = 50;
 const FAULT_PAUSE_MS = 5_000;
 /**
  * Moves events from the outbox to the broker for ever: `claim`, then `publish` and `mark` beside the next claim.
@@ -171,13 +169,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   }
 
   function shouldLeave(): boolean {
-    return memory.cancelled || shouldRollOver();
-  }
-
-  function shouldRollOver(): boolean {
-    const { continueAsNewSuggested, historyLength } = workflowInfo();
-    const limit = memory.timings.rollOverEvents;
-    return continueAsNewSuggested || (limit > 0 && historyLength >= Math.max(limit, MIN_ROLL_OVER_EVENTS));
+    return memory.cancelled || isRollOverDue(memory.timings.rollOverEvents);
   }
 
   function pause(): boolean {

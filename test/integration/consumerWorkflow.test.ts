@@ -2,7 +2,8 @@ import { jetstream } from '@nats-io/jetstream';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consumerTimingsOf } from '../../src/consumer/timings';
-import { joinConsumer, wakeConsumer } from '../../src/temporal/consumerStart';
+import { joinConsumer } from '../../src/temporal/consumerStart';
+import { wake } from '../../src/temporal/identity';
 import type { ConsumerStatus } from '../../src/workflows/consumerMessages';
 import type { PauseResult } from '../../src/workflows/messages';
 import { ConsumerWorker } from '../support/consumerWorker';
@@ -158,7 +159,7 @@ describe('the consumer', () => {
     const other = await ConsumerWorker.start(outbox);
     await eventually(async () => (await status()).state === 'receiving');
     // Still cut off: it is asked again, and hands on what it could not acknowledge.
-    await wakeConsumer(outbox.client, outbox.config());
+    await wake(outbox.client, outbox.config().consumerWorkflowId);
     await acknowledged(2);
     await eventually(async () => (await status()).totals.acknowledgedElsewhere === 2);
     expect(other.receiver.intake.got).toHaveLength(0);
@@ -166,7 +167,7 @@ describe('the consumer', () => {
     proxy.giveBack();
     await eventually(() => cut.receiver.broker.up);
     expect((await status()).workers.map(({ state }) => state).sort()).toEqual(['receiving', 'waiting']);
-    await wakeConsumer(outbox.client, outbox.config());
+    await wake(outbox.client, outbox.config().consumerWorkflowId);
     await eventually(async () => (await status()).workers.every(({ state }) => state === 'receiving'));
   });
 
