@@ -16,9 +16,10 @@ import { openDatabase, type Database } from './postgres/database';
 import { checkVersion, migrateOrCheck } from './postgres/migrate';
 import { WakeListener } from './postgres/wake';
 import { connectTemporal } from './temporal/connection';
-import { isTransport, poll } from './temporal/poll';
+import { poll } from './temporal/poll';
 import { wake as wakeRun } from './temporal/identity';
 import { installRuntime } from './temporal/runtime';
+import { isTransport } from './temporal/transport';
 import { within } from './within';
 
 /**
@@ -139,6 +140,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     if (receiving) await within(CLOSE_TIMEOUT_MS, close(receiving.source));
     await within(CLOSE_TIMEOUT_MS, Promise.all(opened.map(close)));
   }
+  logger.info('The worker has stopped');
 }
 
 /** Where events go to, and where handlers get them from. */
@@ -190,7 +192,6 @@ export async function main(): Promise<void> {
       });
     }
     await runWorker(config, { logger, signal: stop.signal });
-    logger.info('The worker has stopped');
     // A socket to a server that does not answer must not keep the process. Unref'd: it does not keep it either.
     setTimeout(() => process.exit(), CLOSE_TIMEOUT_MS).unref();
   } catch (error) {

@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/postgres/database';
 import { watchDrain } from '../watchDrain';
 
-const HANDLED = `SELECT count(*)::integer AS handled FROM :schema.processed_events WHERE status = 'done'`;
+const HANDLED = 'SELECT count(*)::integer AS handled FROM bench_effects';
 
 const LEAST_POLL_MS = 10;
 const WITHIN_MS = 120_000;
 
 /**
  * Times a drain from outside, by one clock for all: from the first claim, which moves the fence, until every row is done
- * and the ledger says of every event that it is handled. With a broker between the two, it is the second that comes last.
+ * and every event has its effect, which commits with its entry in the ledger. With a broker between the two, the effects
+ * come last.
  *
  * @param db a pool that plans no sequential scans
  * @param start lets the drain begin

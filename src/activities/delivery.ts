@@ -22,7 +22,7 @@ import { runHandler, type RunResult } from '../handlers/runHandler';
 import type { Seats } from '../handlers/seats';
 import { inTransaction, RollBack } from '../handlers/transaction';
 import { readClaim } from '../ledger/read';
-import type { Leases } from '../ledger/leases';
+import type { Leases, Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
@@ -70,10 +70,9 @@ class Deliverer {
         return this.countLost({ ...key, ...beginning }, beginning.sinceMs);
       case 'begun': {
         const attempt = { ...key, startedAt: beginning.startedAt, attempts: beginning.attempts };
-        const lost = new AbortController();
-        this.deps.leases.hold(attempt, since, (reason) => lost.abort(reason));
+        const loss = this.deps.leases.hold(attempt, since);
         try {
-          return await this.run(attempt, lost.signal);
+          return await this.run(attempt, loss);
         } finally {
           this.deps.leases.letGo(attempt);
         }
@@ -92,7 +91,7 @@ class Deliverer {
     return { kind: 'deferred', attempts, dueInMs, reason: WORKER_LOST };
   }
 
-  private async run(attempt: Attempt, lost: AbortSignal): Promise<AttemptResult> {
+  private async run(attempt: Attempt, loss: Loss): Promise<AttemptResult> {
     const { db, config, registry, redact } = this.deps;
     const { eventId, handler: name } = attempt;
     const handler = registry.get(name);
@@ -109,7 +108,7 @@ class Deliverer {
         ...(tx && { tx }),
         ending: this.deps.ending,
         endingGraceMs: endingGraceMs(config),
-        lost,
+        loss,
       });
     const result = handler.transactional
       ? await this.deps.transactions.with(() => this.inTransaction(handler, attempt, enter))

@@ -41,5 +41,4 @@ async function runWorkerVerb({ handlers }: { handlers?: string }): Promise<void>
   installRuntime(logger);
   const loaded = handlers === undefined ? {} : await loadHandlers(handlers);
   await runWorker(config, { ...loaded, logger, signal: stopSignal((name) => logger.info(`${name}: stopping`)) });
-  logger.info('The worker has stopped');
 }

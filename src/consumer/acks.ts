@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsLink } from '../broker/link';
 import { MAX_UNSETTLED, MAX_UNSETTLED_PER_RESULT } from './outcome';
+
+/** What is settled within it shares a ping: one for each group of events would be felt, and nobody waits for it. */
+const GATHER_MS = 10;
 
 /**
  * Sends acknowledgements, many behind one ping: only the answer to a ping says that the broker has them. What has no
@@ -45,9 +49,8 @@ export class Acks {
   }
 
   private async send(): Promise<void> {
-    // Outcomes come in groups: one ping for all of this turn.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
+      await sleep(GATHER_MS);
       const replies = this.waiting.splice(0);
       if (!(await this.sendNow(replies))) this.keep(replies);
     }

@@ -2,7 +2,7 @@ import type { Config } from '../config';
 import { PRUNE_CHUNK, pruneLedger } from '../ledger/prune';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
-import type { DeliveryRuns } from '../temporal/deliveryRuns';
+import { RunRefusedError, type DeliveryRuns } from '../temporal/deliveryRuns';
 import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } from './sweep';
 
 /** Chunks of one look: a backlog of years is forgotten within the hour, and no look lasts long. */
@@ -66,36 +66,53 @@ export class Sweeper {
 
   private async startLostRuns(): Promise<void> {
     const { db, config, logger } = this.deps;
-    let started = 0;
+    const total: Started = { started: 0, refused: [], left: [] };
     for (;;) {
       const orphans = await takeOrphans(db, config.handling.sweepAfterMs);
       const byEvent = new Map<string, Orphan[]>();
       for (const orphan of orphans) byEvent.set(orphan.eventId, [...(byEvent.get(orphan.eventId) ?? []), orphan]);
-      const left = await this.startEach(byEvent);
-      started += byEvent.size - left.length;
-      if (left.length > 0) await forsake(db, left);
-      if (left.length > 0 || orphans.length < ORPHANS_AT_ONCE) break;
+      await this.startEach(byEvent, total);
+      if (total.left.length > 0) await forsake(db, total.left);
+      if (total.left.length > 0 || orphans.length < ORPHANS_AT_ONCE) break;
     }
+    const { started, refused } = total;
     if (started > 0) logger.info({ events: started }, 'Started delivery runs that were gone');
+    const [first] = refused;
+    if (first)
+      logger.warn(
+        { events: refused.length, ...first },
+        'Temporal refuses delivery runs; their events wait, and are asked for again',
+      );
   }
 
-  /** @returns events whose run could not be started: Temporal is away, and the others would fare no better */
-  private async startEach(byEvent: ReadonlyMap<string, readonly Orphan[]>): Promise<string[]> {
+  /** One that is refused holds up no other; its next turn is when it has been untouched for `sweepAfterMs` again. */
+  private async startEach(byEvent: ReadonlyMap<string, readonly Orphan[]>, total: Started): Promise<void> {
     const { runs, logger } = this.deps;
     const events = [...byEvent.keys()];
     for (const [index, deliveries] of [...byEvent.values()].entries()) {
       const [first] = deliveries;
-      if (!first || this.closed) return events.slice(index);
+      if (!first || this.closed) return void total.left.push(...events.slice(index));
       try {
         await runs.start(
           first,
           deliveries.map(({ handler, attempts, dueInMs, reason }) => ({ handler, attempts, dueInMs, reason })),
         );
+        total.started++;
       } catch (error) {
-        logger.debug(`A delivery run could not be started: ${(error as Error).message}`);
-        return events.slice(index);
+        const reason = (error as Error).message;
+        if (!(error instanceof RunRefusedError)) {
+          logger.debug(`A delivery run could not be started: ${reason}`);
+          return void total.left.push(...events.slice(index));
+        }
+        total.refused.push({ eventId: first.eventId, reason });
       }
     }
-    return [];
   }
+}
+
+interface Started {
+  started: number;
+  readonly refused: { readonly eventId: string; readonly reason: string }[];
+  /** Temporal is away: these would fare no better. */
+  readonly left: string[];
 }

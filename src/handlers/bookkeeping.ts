@@ -3,7 +3,7 @@ import type { Config } from '../config';
 import { handOver, type HandedOver, type HandOver } from '../deliveries/handOver';
 import { claimLedger, type LedgerAnswer, type LedgerClaim, type LedgerKey } from '../ledger/claim';
 import { finishLedger, ledgerKey, releaseLedger, type Runner } from '../ledger/finish';
-import type { Leases } from '../ledger/leases';
+import type { Leases, Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import { Gather } from './gather';
@@ -46,11 +46,9 @@ export class Bookkeeping {
     return this.patiently(this.signals.stopping, () => claimLedger(this.db, keys, times));
   }
 
-  /** Keeps a claim alive. @returns a signal that aborts when it is ours no more */
-  hold(claim: LedgerClaim, since: number): AbortSignal {
-    const lost = new AbortController();
-    this.leases.hold(claim, since, (reason) => lost.abort(reason));
-    return lost.signal;
+  /** Keeps a claim alive. */
+  hold(claim: LedgerClaim, since: number): Loss {
+    return this.leases.hold(claim, since);
   }
 
   letGo(claim: LedgerClaim): void {

@@ -66,7 +66,7 @@ export class ExternalLane extends Lane {
     const reading = await readEvent(handler, task.event);
     if (reading.kind !== 'ready') return this.refuse(task, reading);
     const result = await runHandler(handler, reading.event, {
-      ...{ attempt: 1, ending, lost: task.lost },
+      ...{ attempt: 1, ending, loss: task.loss },
       endingGraceMs: this.endingGraceMs,
     });
     if (result.kind === 'interrupted') return result.ended ? this.giveBack(task) : this.leave(task);

@@ -2,6 +2,7 @@ import { retryBackoff } from '../backoff';
 import type { Config } from '../config';
 import type { HandedOver, HandOver } from '../deliveries/handOver';
 import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
+import type { Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
@@ -29,8 +30,7 @@ export interface Task {
 /** A task whose ledger claim is ours. */
 export interface ClaimedTask extends Task {
   readonly claim: LedgerClaim;
-  /** Aborts when the claim is ours no more. */
-  readonly lost: AbortSignal;
+  readonly loss: Loss;
 }
 
 export interface LaneDeps {
@@ -110,7 +110,7 @@ export abstract class Lane {
       const verdict = answer.verdicts[index];
       if (verdict?.kind === 'claimed') {
         const claim = { eventId: task.event.eventId, handler, startedAt: verdict.startedAt };
-        claimed.push({ ...task, claim, lost: books.hold(claim, since) });
+        claimed.push({ ...task, claim, loss: books.hold(claim, since) });
       } else if (!known) task.resolve(UNKNOWN_SET);
       else if (verdict) void this.pass(task, verdict);
     });

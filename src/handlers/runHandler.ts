@@ -1,3 +1,4 @@
+import type { Loss } from '../ledger/leases';
 import type { Handler, HandledEvent, Transaction } from './defineHandler';
 
 /** What became of one entry into a handler. */
@@ -16,8 +17,7 @@ export interface Run {
   readonly ending: AbortSignal;
   /** What is left then to a handler that heeds its signal, in milliseconds. */
   readonly endingGraceMs: number;
-  /** Aborts when the ledger claim is lost; its reason says how. */
-  readonly lost?: AbortSignal;
+  readonly loss: Loss;
 }
 
 /** A handler was cut off: its time was over, its claim lost, or the worker stops. */
@@ -36,45 +36,78 @@ const ABORT_GRACE_MS = 5_000;
 
 /** Enters a handler once. Never rejects, whatever the handler throws. */
 export async function runHandler(handler: Handler, event: HandledEvent, run: Run): Promise<RunResult> {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const abort = (reason: string) => controller.abort(new HandlerAbortedError(reason));
-  const onEnding = () => abort('the worker stops');
-  const onLost = () => abort(String(run.lost?.reason));
-  const timer = setTimeout(() => abort(`it took longer than ${handler.timeoutMs} ms`), handler.timeoutMs);
-  if (run.ending.aborted) onEnding();
-  else run.ending.addEventListener('abort', onEnding, { once: true });
-  if (run.lost?.aborted) onLost();
-  else run.lost?.addEventListener('abort', onLost, { once: true });
-
-  let overdue: NodeJS.Timeout | undefined;
-  let ended = true;
+  const { ending, loss, attempt, tx } = run;
+  const end = new End(run);
+  const onEnding = () => end.come('the worker stops');
+  const timer = setTimeout(() => end.come(`it took longer than ${handler.timeoutMs} ms`), handler.timeoutMs);
+  loss.listener = (reason) => end.come(reason);
+  if (ending.aborted) onEnding();
+  else ending.addEventListener('abort', onEnding, { once: true });
+  if (loss.reason !== undefined) end.come(loss.reason);
+  const context = {
+    attempt,
+    idempotencyKey: `${event.eventId}:${handler.name}`,
+    ...(tx && { tx }),
+    get signal() {
+      return end.signal;
+    },
+  };
   try {
-    const cutOff = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => {
-        const grace = run.ending.aborted ? run.endingGraceMs : ABORT_GRACE_MS;
-        overdue = setTimeout(() => {
-          ended = false;
-          reject(signal.reason as Error);
-        }, grace);
-      });
-    });
-    cutOff.catch(() => undefined);
-    const { attempt, tx } = run;
-    const idempotencyKey = `${event.eventId}:${handler.name}`;
-    const entered = enter(handler, event, { signal, attempt, idempotencyKey, ...(tx && { tx }) });
+    const entered = enter(handler, event, context);
     entered.catch(() => undefined);
-    await Promise.race([entered, cutOff]);
+    await Promise.race([entered, end.overdue]);
     return { kind: 'ran' };
   } catch (thrown) {
-    if (run.ending.aborted && signal.aborted) return { kind: 'interrupted', ended };
+    if (ending.aborted && end.reason) return { kind: 'interrupted', ended: !end.isOverdue };
     // What a handler throws because of its signal says less than why the signal fired.
-    return { kind: 'failed', thrown: signal.aborted ? signal.reason : thrown };
+    return { kind: 'failed', thrown: end.reason ?? thrown };
   } finally {
     clearTimeout(timer);
-    clearTimeout(overdue);
-    run.ending.removeEventListener('abort', onEnding);
-    run.lost?.removeEventListener('abort', onLost);
+    end.clear();
+    loss.listener = undefined;
+    ending.removeEventListener('abort', onEnding);
+  }
+}
+
+/** The end of a handler that has not ended by itself: its signal fires, and some time later it is left alone. */
+class End {
+  reason: HandlerAbortedError | undefined;
+  isOverdue = false;
+  /** Rejects when the handler has had its time to end. */
+  readonly overdue: Promise<never>;
+  private timer: NodeJS.Timeout | undefined;
+  private reject: (reason: Error) => void = () => undefined;
+  private controller: AbortController | undefined;
+
+  constructor(private readonly run: Pick<Run, 'ending' | 'endingGraceMs'>) {
+    this.overdue = new Promise((_, reject) => (this.reject = reject));
+    this.overdue.catch(() => undefined);
+  }
+
+  /** Made when a handler asks for it: most do not, and it costs as much as entering them. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.reason) this.controller.abort(this.reason);
+    return this.controller.signal;
+  }
+
+  come(message: string): void {
+    if (this.reason) return;
+    const reason = new HandlerAbortedError(message);
+    this.reason = reason;
+    this.controller?.abort(reason);
+    const { ending, endingGraceMs } = this.run;
+    this.timer = setTimeout(
+      () => {
+        this.isOverdue = true;
+        this.reject(reason);
+      },
+      ending.aborted ? endingGraceMs : ABORT_GRACE_MS,
+    );
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
   }
 }
 

@@ -131,7 +131,7 @@ export class TransactionalLane extends Lane {
       await inTransaction(db, handler.timeoutMs, async ({ tx, run, ended: endedByHand }) => {
         for (const task of tasks) {
           const result = await runHandler(handler, task.handled, {
-            ...{ attempt: 1, tx, ending, lost: task.lost },
+            ...{ attempt: 1, tx, ending, loss: task.loss },
             endingGraceMs: this.endingGraceMs,
           });
           const byHand = endedByHand();

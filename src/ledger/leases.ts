@@ -3,10 +3,18 @@ import type { Database } from '../postgres/database';
 import type { LedgerClaim } from './claim';
 import { ledgerKey, renewLedger } from './finish';
 
+/**
+ * Whether a claim is ours no more, and why. Not an `AbortSignal`, which would cost more than all else that is kept of an
+ * event; whoever runs its handler listens, one at a time.
+ */
+export interface Loss {
+  reason: string | undefined;
+  listener: ((reason: string) => void) | undefined;
+}
+
 interface Held {
   readonly claim: LedgerClaim;
-  /** Told once, when the claim is not ours any more. */
-  readonly lost: (reason: string) => void;
+  readonly loss: Loss;
   /** By this process's monotonic clock, from before the statement that claimed or renewed it. */
   since: number;
 }
@@ -30,8 +38,10 @@ export class Leases {
   }
 
   /** @param since when the statement that claimed it was sent, by `performance.now()` */
-  hold(claim: LedgerClaim, since: number, lost: (reason: string) => void): void {
-    this.held.set(ledgerKey(claim), { claim, lost, since });
+  hold(claim: LedgerClaim, since: number): Loss {
+    const loss: Loss = { reason: undefined, listener: undefined };
+    this.held.set(ledgerKey(claim), { claim, loss, since });
+    return loss;
   }
 
   letGo(claim: LedgerClaim): void {
@@ -75,6 +85,7 @@ export class Leases {
 
   private lose(held: Held, reason: string): void {
     this.held.delete(ledgerKey(held.claim));
-    held.lost(reason);
+    held.loss.reason = reason;
+    held.loss.listener?.(reason);
   }
 }

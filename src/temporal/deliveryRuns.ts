@@ -5,6 +5,7 @@ import type { Config } from '../config';
 import { deliveryWorkflowId } from '../deliveries/deliveryId';
 import type { deliverEvent } from '../workflows/deliverEvent';
 import type { DeliverInput, WaitingDelivery } from '../workflows/deliveryMessages';
+import { isTransport } from './transport';
 
 /** The event of a delivery run: what its page shows. */
 export type DeliveryEvent = Pick<DeliverInput, 'eventId' | 'eventType' | 'aggregateType' | 'aggregateId'>;
@@ -17,6 +18,14 @@ export const SEARCH_ATTRIBUTES = {
 
 /** Whoever waits for it holds an event; the sweep makes up for a start that took longer. */
 const START_TIMEOUT_MS = 10_000;
+
+/** Temporal answers, and will not have this run: asking again soon would not help. */
+export class RunRefusedError extends Error {
+  constructor(error: Error) {
+    super(error.message, { cause: error });
+    this.name = 'RunRefusedError';
+  }
+}
 
 /** gRPC's code for what the server refuses for good. */
 const INVALID_ARGUMENT = 3;
@@ -38,7 +47,8 @@ export class DeliveryRuns {
   /**
    * Hands deliveries to the event's run, which is started unless it is open. Asking twice is harmless.
    *
-   * @throws when Temporal is away: the rows stand in `deliveries`, and the sweep starts the run later
+   * @throws RunRefusedError, or another Error when Temporal is away. Either way the rows stand in `deliveries`, and the
+   *   sweep starts the run later
    */
   async start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
     await this.turn();
@@ -99,5 +109,6 @@ function codeOf(error: unknown): number | undefined {
 /** The client's own message says which call failed, and not why. */
 function inWords(error: unknown): Error {
   const { message, cause } = error as Error & { cause?: { details?: string } };
-  return new Error(cause?.details ? `${message}: ${cause.details}` : message, { cause: error });
+  const told = new Error(cause?.details ? `${message}: ${cause.details}` : message, { cause: error });
+  return codeOf(error) === undefined || isTransport(error) ? told : new RunRefusedError(told);
 }
