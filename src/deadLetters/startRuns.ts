@@ -2,8 +2,8 @@ import type { Logger } from '../logger';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { RevivedEvent } from './reemit';
 
-/** Beyond this the sweep is as good: a queue of a million would hold memory for hours. */
-const MAX_QUEUED = 10_000;
+/** Beyond this the sweep is as good, and what waits here for long would be started by both. */
+const MAX_QUEUED = 200;
 
 /**
  * Starts the runs of re-emitted deliveries in the background, one after the other: a mass of them must neither keep a

@@ -46,22 +46,28 @@ export class Sweeper {
   private async sweep(): Promise<void> {
     const { db, config, logger } = this.deps;
     try {
-      await this.startLostRuns();
       // Rows wait for deliveries in this backend only.
       const settled = config.backend === 'db' ? await settleLeftRows(db) : 0;
       if (settled > 0) logger.info({ rows: settled }, 'Settled rows whose deliveries were over');
-      if (performance.now() < this.pruneAt) return;
-      this.pruneAt = performance.now() + PRUNE_EVERY_MS;
-      let pruned = 0;
-      for (let chunk = 0; chunk < PRUNE_CHUNKS && !this.closed; chunk++) {
-        const rows = await pruneLedger(db, config.handling.retentionMs);
-        pruned += rows;
-        if (rows < PRUNE_CHUNK) break;
-      }
-      if (pruned > 0) logger.info({ rows: pruned }, 'Forgot ledger rows past their retention');
+      await this.prune();
+      // Last: after a mass failure it takes minutes.
+      await this.startLostRuns();
     } catch (error) {
       if (!this.closed) logger.warn(`The sweep failed and is tried again: ${(error as Error).message}`);
     }
+  }
+
+  private async prune(): Promise<void> {
+    const { db, config, logger } = this.deps;
+    if (performance.now() < this.pruneAt) return;
+    this.pruneAt = performance.now() + PRUNE_EVERY_MS;
+    let pruned = 0;
+    for (let chunk = 0; chunk < PRUNE_CHUNKS && !this.closed; chunk++) {
+      const rows = await pruneLedger(db, config.handling.retentionMs);
+      pruned += rows;
+      if (rows < PRUNE_CHUNK) break;
+    }
+    if (pruned > 0) logger.info({ rows: pruned }, 'Forgot ledger rows past their retention');
   }
 
   private async startLostRuns(): Promise<void> {

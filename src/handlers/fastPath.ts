@@ -8,6 +8,7 @@ import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { Bookkeeping } from './bookkeeping';
 import { ExternalLane } from './externalLane';
 import type { RedactFailure } from './failureText';
+import { Gather } from './gather';
 import type { HandlingOutcome, IncomingEvent, SettleHandling } from './incoming';
 import { UNKNOWN_SET, type Lane, type LaneDeps, type TaskResult } from './lane';
 import { MissingLane } from './missingLane';
@@ -56,12 +57,18 @@ export class FastPath {
   /** Events whose delivery run is being started; their bodies are not held any more. */
   private starting = 0;
   private inHand = 0;
+  /** Events whose runs are left to the sweep. */
+  private readonly left: Gather<string, undefined>;
   private idle: (() => void)[] = [];
 
   constructor(private readonly deps: FastPathDeps) {
     const { db, config, leases, logger, stopping, ending } = deps;
     this.size = new Room(4 * config.handling.concurrency, config.relay.batchSize);
     this.books = new Bookkeeping(db, config, leases, logger, { stopping, ending }, () => this.size.changed());
+    this.left = new Gather(async (eventIds) => {
+      await forsake(db, eventIds);
+      return eventIds.map(() => undefined);
+    });
     stopping.addEventListener('abort', () => {
       for (const lane of this.lanes.values()) lane.stop();
     });
@@ -69,7 +76,7 @@ export class FastPath {
 
   /** How many more events may be handed in now: what can be started soon. */
   room(): number {
-    if (this.books.away || this.deps.stopping.aborted || this.starting > MAX_STARTING) return 0;
+    if (this.books.away || this.deps.stopping.aborted) return 0;
     const limit = this.size.limit();
     const room = limit - this.inHand;
     // Not for each event that leaves: a claim or a pull of single events costs as much as one of many.
@@ -164,16 +171,16 @@ export class FastPath {
     if (this.inHand + this.starting === 0) for (const resolve of this.idle.splice(0)) resolve();
   }
 
-  /** What stands in `deliveries` is safe: a start that fails is made up for by the next sweep. */
+  /** What stands in `deliveries` is safe: what is not started here, the next sweep starts. */
   private async startRun(event: IncomingEvent, deliveries: readonly WaitingDelivery[]): Promise<void> {
-    const { db, runs, logger } = this.deps;
+    const { runs, logger } = this.deps;
+    const { eventId } = event;
     try {
-      await runs.start(pick(event), deliveries);
+      if (this.starting <= MAX_STARTING) return await runs.start(pick(event), deliveries);
     } catch (error) {
-      const { eventId } = event;
       logger.debug({ eventId }, `A delivery run could not be started: ${(error as Error).message}`);
-      await forsake(db, [eventId]).catch(() => undefined);
     }
+    await this.left.add(eventId).catch(() => undefined);
   }
 
   private laneOf(name: string): Lane {
@@ -193,8 +200,11 @@ export class FastPath {
   }
 }
 
-/** Ids only, so a mass failure costs little memory; past it, taking more events in would only make the queue longer. */
-const MAX_STARTING = 5_000;
+/**
+ * Of a mass failure the rest is left to the sweep, which goes through the table in turn: a queue of thousands here would
+ * wait so long that the sweep took its events for orphans, and started them too.
+ */
+const MAX_STARTING = 100;
 
 function outcomeOf({ returned, handedOver, asked }: Work): HandlingOutcome {
   if (returned !== undefined) return { kind: 'returned', reason: returned };

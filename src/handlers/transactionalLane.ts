@@ -37,6 +37,7 @@ type Together =
 export class TransactionalLane extends Lane {
   protected override readonly relaxed = true;
   private units = 0;
+  /** Of a shared transaction: 1 after a failure, and grows again as it goes well. */
   private groupSize = 4;
   private averageMs = 5;
 
@@ -49,7 +50,7 @@ export class TransactionalLane extends Lane {
 
   protected pump(): void {
     while (this.units < this.deps.config.handling.concurrency) {
-      const size = Math.min(this.groupSize, this.queue.size);
+      const size = Math.min(this.unitSize, this.queue.size);
       // A group that would be cut short waits for the next one to end: it costs as much as a whole one.
       if (size === 0 || (this.units > 0 && this.room < size)) return;
       const taken = this.queue.take(size, size);
@@ -68,34 +69,46 @@ export class TransactionalLane extends Lane {
     }
   }
 
-  private async unit(tasks: readonly Task[]): Promise<void> {
-    let left = await this.read(await this.begin(tasks));
-    while (left.length > 0) {
-      const result = await this.together(left);
-      if (result.kind === 'committed') return this.done(left);
-      if (result.kind === 'interrupted') return void (await Promise.all(left.map((task) => this.giveBack(task))));
-      if (result.kind === 'blamed') {
-        left = left.filter((task) => task !== result.task);
-        await this.fail(result.task, result.thrown);
-      } else {
-        const alone = left.length === 1;
-        for (const task of left) await this.alone(task, alone ? result : undefined);
-        return;
-      }
-    }
+  /** What one claim takes: as much as a shared transaction may, also while failures keep transactions apart. */
+  private get unitSize(): number {
+    const { concurrency } = this.deps.config.handling;
+    return Math.max(1, Math.min(Math.floor(SHARED_MS / this.averageMs), concurrency));
   }
 
-  /** @param before how its transaction failed, when it has been alone in one already */
-  private async alone(task: ReadyTask, before?: Together): Promise<void> {
-    let result = before;
+  private async unit(tasks: readonly Task[]): Promise<void> {
+    const left = await this.read(await this.begin(tasks));
+    const failures: Promise<void>[] = [];
+    let size = this.groupSize;
+    while (left.length > 0) {
+      const group = left.slice(0, size);
+      const result = await this.together(group);
+      if (result.kind === 'interrupted') {
+        await Promise.all(left.map((task) => this.giveBack(task)));
+        break;
+      }
+      if (result.kind === 'committed') {
+        this.done(left.splice(0, group.length));
+      } else if (result.kind === 'blamed') {
+        failures.push(...left.splice(left.indexOf(result.task), 1).map((task) => this.fail(task, result.thrown)));
+        // Those before it run again: half as many at each failure, so that many failures do not repeat many.
+        size = Math.ceil(size / 2);
+      } else {
+        size = 1;
+        if (group.length === 1) await Promise.all(left.splice(0, 1).map((task) => this.alone(task, result)));
+      }
+    }
+    await Promise.all(failures);
+  }
+
+  /** @param result how its transaction failed as a whole */
+  private async alone(task: ReadyTask, result: Together): Promise<void> {
     for (let lostConnections = 0; ;) {
-      result ??= await this.together([task]);
       if (result.kind === 'committed') return this.done([task]);
       if (result.kind === 'interrupted') return this.giveBack(task);
       if (result.kind === 'blamed') return this.fail(task, result.thrown);
       if (result.error instanceof ConnectionLostError) lostConnections++;
       if (!(await this.again(task, result.error, lostConnections))) return;
-      result = undefined;
+      result = await this.together([task]);
     }
   }
 
@@ -146,6 +159,7 @@ export class TransactionalLane extends Lane {
         );
       });
     } catch (error) {
+      this.pace((performance.now() - begun) / tasks.length);
       this.groupSize = 1;
       if (ended?.kind !== 'blamed') return ended ?? { kind: 'failed', error };
       if (error instanceof ConnectionLostError) return { kind: 'failed', error };
@@ -153,14 +167,13 @@ export class TransactionalLane extends Lane {
       const shared = tasks.length > 1 && NOT_ITS_OWN.has(failureName(ended.thrown));
       return shared ? { kind: 'failed', error: ended.thrown } : ended;
     }
-    this.adapt((performance.now() - begun) / tasks.length);
+    this.pace((performance.now() - begun) / tasks.length);
+    this.groupSize = Math.min(2 * this.groupSize, this.unitSize);
     return { kind: 'committed' };
   }
 
-  private adapt(ms: number): void {
+  private pace(ms: number): void {
     this.averageMs = 0.8 * this.averageMs + 0.2 * ms;
-    const wanted = Math.floor(SHARED_MS / this.averageMs);
-    this.groupSize = Math.max(1, Math.min(2 * this.groupSize, wanted, this.deps.config.handling.concurrency));
   }
 
   private done(tasks: readonly ClaimedTask[]): void {

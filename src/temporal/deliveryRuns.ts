@@ -3,6 +3,7 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config';
 import { deliveryWorkflowId } from '../deliveries/deliveryId';
+import { Seats } from '../handlers/seats';
 import type { deliverEvent } from '../workflows/deliverEvent';
 import type { DeliverInput, WaitingDelivery } from '../workflows/deliveryMessages';
 import { isTransport } from './transport';
@@ -30,11 +31,23 @@ export class RunRefusedError extends Error {
 /** gRPC's code for what the server refuses for good. */
 const INVALID_ARGUMENT = 3;
 
-/** Starts and reaches delivery runs, at most so many a second: a mass failure must not drown Temporal. */
+/** Enough for the highest rate to a server that is far away; more would only wait there. */
+const AT_ONCE = 8;
+/** Of the time by which starts take longer than they could: what is left to the server between two of them. */
+const GIVE_WAY = 4;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Starts and reaches delivery runs: at most so many a second, and fewer while Temporal answers slower than it can. The
+ * relay needs the same server, and a mass failure that drowns it would stop the healthy events too.
+ */
 export class DeliveryRuns {
   private client: Client | undefined;
   private searchable = false;
   private nextAt = 0;
+  private readonly places = new Seats(AT_ONCE);
+  private fastestMs = Infinity;
+  private recentMs = 0;
 
   constructor(private readonly config: Config) {}
 
@@ -50,8 +63,15 @@ export class DeliveryRuns {
    * @throws RunRefusedError, or another Error when Temporal is away. Either way the rows stand in `deliveries`, and the
    *   sweep starts the run later
    */
-  async start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
-    await this.turn();
+  start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
+    return this.places.with(async () => {
+      await this.turn();
+      const begun = performance.now();
+      await this.signalWithStart(event, waiting).finally(() => this.took(performance.now() - begun));
+    });
+  }
+
+  private async signalWithStart(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
     const { config, client } = this;
     if (!client) throw new Error('Temporal is away');
     const { eventId, eventType, aggregateType, aggregateId } = event;
@@ -97,8 +117,15 @@ export class DeliveryRuns {
   private async turn(): Promise<void> {
     const now = performance.now();
     const at = Math.max(now, this.nextAt);
-    this.nextAt = at + 1_000 / this.config.handling.runStartsPerSecond;
+    const least = 1_000 / this.config.handling.runStartsPerSecond;
+    const slower = this.fastestMs === Infinity ? 0 : this.recentMs - this.fastestMs;
+    this.nextAt = at + Math.max(least, Math.min(GIVE_WAY * slower, LONGEST_PAUSE_MS));
     if (at > now) await sleep(at - now);
+  }
+
+  private took(ms: number): void {
+    this.fastestMs = Math.min(this.fastestMs, ms);
+    this.recentMs = 0.8 * this.recentMs + 0.2 * ms;
   }
 }
 

@@ -64,8 +64,9 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
         ...workflows,
         taskQueue: config.deliveryTaskQueue,
         activities: delivery,
-        // Runs wait for minutes: one that is not cached is read again from its history, which is short.
-        maxCachedWorkflows: 500,
+        // Runs wait for minutes: one that is not cached is read again from its history, which is short. A mass failure
+        // fills the cache, at nearly half a megabyte each.
+        maxCachedWorkflows: 100,
         // As in the fast path, so that a handler that hangs does not hold up the retries of others.
         tuner: slots(20, Math.min(MAX_ATTEMPTS_AT_ONCE, handlers * config.handling.concurrency)),
         ...pollers(2),
