@@ -9,8 +9,6 @@ const config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  // Kills of worker processes at every step take minutes: with the long tests.
-  ...(process.env.OUTBOX_TEST_LONG !== 'on' && { testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/crash/'] }),
   transform: {
     '^.+\\.ts$': swc('typescript'),
     // ES modules only, which jest cannot load as they are.

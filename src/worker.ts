@@ -57,6 +57,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
   const registry = HandlerRegistry.of(options.handlers ?? [], options.events);
   const opened: { close(): Promise<void> }[] = [];
   let receiving: Receiving | undefined;
+  let handling: Handling | undefined;
   try {
     await prepareDatabase(config, logger, stopping);
     const db = openDatabase(
@@ -67,8 +68,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     opened.unshift(db);
 
     const redact = options.redactFailure;
-    const handling = new Handling(registry, { db, config, logger, redact, stopping });
-    opened.unshift(handling);
+    handling = new Handling(registry, { db, config, logger, redact, stopping });
     await handling.start();
     const ends = await openEnds({ config, db, logger, handling, stopping });
     const { broker } = ends;
@@ -138,6 +138,8 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
       resource.close().catch((error: Error) => logger.debug(`While closing: ${error.message}`));
     // A server that does not answer does not answer a goodbye either. What is in hand is given back while it still can.
     if (receiving) await within(CLOSE_TIMEOUT_MS, close(receiving.source));
+    // The sweep writes down what it leaves, for which it needs the pool.
+    if (handling) await within(CLOSE_TIMEOUT_MS, close(handling));
     await within(CLOSE_TIMEOUT_MS, Promise.all(opened.map(close)));
   }
   logger.info('The worker has stopped');

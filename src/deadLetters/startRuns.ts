@@ -3,7 +3,7 @@ import type { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { RevivedEvent } from './reemit';
 
 /** Beyond this the sweep is as good, and what waits here for long would be started by both. */
-const MAX_QUEUED = 200;
+const MAX_QUEUED = 50;
 
 /**
  * Starts the runs of re-emitted deliveries in the background, one after the other: a mass of them must neither keep a

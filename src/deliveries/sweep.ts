@@ -10,8 +10,8 @@ export interface Orphan extends WaitingDelivery {
   readonly aggregateId: string;
 }
 
-/** Taken by one statement. */
-export const ORPHANS_AT_ONCE = 200;
+/** Taken by one statement: few enough to be started before another worker's sweep takes them for orphans again. */
+export const ORPHANS_AT_ONCE = 50;
 
 /** '-infinity' is what a start that failed and a re-emit without Temporal leave: nobody has started that run yet. */
 const TAKE = `

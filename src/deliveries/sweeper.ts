@@ -2,13 +2,15 @@ import type { Config } from '../config';
 import { PRUNE_CHUNK, pruneLedger } from '../ledger/prune';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
-import { RunRefusedError, type DeliveryRuns } from '../temporal/deliveryRuns';
+import { RunRefusedError, STARTS_AT_ONCE, type DeliveryRuns } from '../temporal/deliveryRuns';
 import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } from './sweep';
 
 /** Chunks of one look: a backlog of years is forgotten within the hour, and no look lasts long. */
 const PRUNE_CHUNKS = 20;
 /** An hour's worth is forgotten in a moment; a backlog of years takes its turn after turn. */
 const PRUNE_EVERY_MS = 60_000;
+/** After a mass failure there is more to start than one look can: the rest of the sweep has its turn too. */
+const LONGEST_LOOK_MS = 60_000;
 
 /**
  * Looks now and then for what nobody else would finish: deliveries without a run, rows whose last delivery ended while
@@ -44,17 +46,26 @@ export class Sweeper {
   }
 
   private async sweep(): Promise<void> {
-    const { db, config, logger } = this.deps;
+    const { config } = this.deps;
+    // Apart: one that fails, such as a statement that meets its time-out over a table of millions, must not stop the others.
+    await this.attempt(() => this.startLostRuns());
+    // Rows wait for deliveries in this backend only.
+    if (config.backend === 'db') await this.attempt(() => this.settleRows());
+    await this.attempt(() => this.prune());
+  }
+
+  private async attempt(step: () => Promise<void>): Promise<void> {
     try {
-      // Rows wait for deliveries in this backend only.
-      const settled = config.backend === 'db' ? await settleLeftRows(db) : 0;
-      if (settled > 0) logger.info({ rows: settled }, 'Settled rows whose deliveries were over');
-      await this.prune();
-      // Last: after a mass failure it takes minutes.
-      await this.startLostRuns();
+      if (!this.closed) await step();
     } catch (error) {
-      if (!this.closed) logger.warn(`The sweep failed and is tried again: ${(error as Error).message}`);
+      if (!this.closed) this.deps.logger.warn(`The sweep failed and is tried again: ${(error as Error).message}`);
     }
+  }
+
+  private async settleRows(): Promise<void> {
+    const { db, logger } = this.deps;
+    const settled = await settleLeftRows(db);
+    if (settled > 0) logger.info({ rows: settled }, 'Settled rows whose deliveries were over');
   }
 
   private async prune(): Promise<void> {
@@ -72,53 +83,71 @@ export class Sweeper {
 
   private async startLostRuns(): Promise<void> {
     const { db, config, logger } = this.deps;
-    const total: Started = { started: 0, refused: [], left: [] };
+    const total: Total = { started: 0, refused: 0, refusal: undefined, left: [] };
+    const end = performance.now() + LONGEST_LOOK_MS;
     for (;;) {
       const orphans = await takeOrphans(db, config.handling.sweepAfterMs);
-      const byEvent = new Map<string, Orphan[]>();
-      for (const orphan of orphans) byEvent.set(orphan.eventId, [...(byEvent.get(orphan.eventId) ?? []), orphan]);
-      await this.startEach(byEvent, total);
+      await this.startAll(orphans, total);
       if (total.left.length > 0) await forsake(db, total.left);
-      if (total.left.length > 0 || orphans.length < ORPHANS_AT_ONCE) break;
+      if (total.left.length > 0 || orphans.length < ORPHANS_AT_ONCE || performance.now() > end) break;
     }
-    const { started, refused } = total;
-    if (started > 0) logger.info({ events: started }, 'Started delivery runs that were gone');
-    const [first] = refused;
-    if (first)
+    const { started, refused, refusal } = total;
+    if (started > 0)
+      logger.info({ events: started }, 'Started delivery runs that nobody had started, or that were gone');
+    if (refused > 0)
       logger.warn(
-        { events: refused.length, ...first },
+        { events: refused, ...refusal },
         'Temporal refuses delivery runs; their events wait, and are asked for again',
       );
   }
 
+  /** Some at a time, so that they have their turn beside those of the fast path. */
+  private async startAll(orphans: readonly Orphan[], total: Total): Promise<void> {
+    const byEvent = new Map<string, [Orphan, ...Orphan[]]>();
+    for (const orphan of orphans) {
+      const known = byEvent.get(orphan.eventId);
+      if (known) known.push(orphan);
+      else byEvent.set(orphan.eventId, [orphan]);
+    }
+    const waiting = [...byEvent.values()];
+    const one = async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        // Temporal is away, or the worker stops: the others would fare no better.
+        if (this.closed || total.left.length > 0) total.left.push(next[0].eventId);
+        else await this.startOne(next, total);
+      }
+    };
+    await Promise.all(Array.from({ length: STARTS_AT_ONCE }, one));
+  }
+
   /** One that is refused holds up no other; its next turn is when it has been untouched for `sweepAfterMs` again. */
-  private async startEach(byEvent: ReadonlyMap<string, readonly Orphan[]>, total: Started): Promise<void> {
+  private async startOne(deliveries: readonly [Orphan, ...Orphan[]], total: Total): Promise<void> {
     const { runs, logger } = this.deps;
-    const events = [...byEvent.keys()];
-    for (const [index, deliveries] of [...byEvent.values()].entries()) {
-      const [first] = deliveries;
-      if (!first || this.closed) return void total.left.push(...events.slice(index));
-      try {
-        await runs.start(
-          first,
-          deliveries.map(({ handler, attempts, dueInMs, reason }) => ({ handler, attempts, dueInMs, reason })),
-        );
-        total.started++;
-      } catch (error) {
-        const reason = (error as Error).message;
-        if (!(error instanceof RunRefusedError)) {
-          logger.debug(`A delivery run could not be started: ${reason}`);
-          return void total.left.push(...events.slice(index));
-        }
-        total.refused.push({ eventId: first.eventId, reason });
+    const [{ eventId }] = deliveries;
+    try {
+      await runs.start(
+        deliveries[0],
+        deliveries.map(({ handler, attempts, dueInMs, reason }) => ({ handler, attempts, dueInMs, reason })),
+      );
+      total.started++;
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (error instanceof RunRefusedError) {
+        total.refused++;
+        total.refusal ??= { eventId, reason };
+      } else {
+        logger.debug(`A delivery run could not be started: ${reason}`);
+        total.left.push(eventId);
       }
     }
   }
 }
 
-interface Started {
+/** Of one look. */
+interface Total {
   started: number;
-  readonly refused: { readonly eventId: string; readonly reason: string }[];
-  /** Temporal is away: these would fare no better. */
+  refused: number;
+  /** The first of them. */
+  refusal: { readonly eventId: string; readonly reason: string } | undefined;
   readonly left: string[];
 }

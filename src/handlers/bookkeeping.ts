@@ -10,6 +10,9 @@ import { Gather } from './gather';
 
 const RETRY_MS = 500;
 
+/** The worker had to end before it could be written: whoever gets the event next finds the claim, and its worker lost. */
+export const UNWRITTEN = Symbol('unwritten');
+
 /**
  * What the fast path reads and writes about its handlings. Patient: while PostgreSQL is away nothing is given up, since a
  * handling whose outcome is not written would count as lost, or run again.
@@ -18,8 +21,8 @@ export class Bookkeeping {
   /** A statement has failed and not succeeded since: nothing new should be begun. */
   away = false;
 
-  private readonly finished: Gather<LedgerClaim, boolean>;
-  private readonly handedOver: Gather<HandOver, HandedOver | undefined>;
+  private readonly finished: Gather<LedgerClaim, boolean | typeof UNWRITTEN>;
+  private readonly handedOver: Gather<HandOver, HandedOver | undefined | typeof UNWRITTEN>;
   private readonly released: Gather<LedgerClaim, undefined>;
   private readonly run: Runner;
 
@@ -55,15 +58,15 @@ export class Bookkeeping {
     this.leases.letGo(claim);
   }
 
-  /** @returns false when the claim was not ours any more, or could not be written before the worker had to end */
-  async finish(claim: LedgerClaim): Promise<boolean> {
+  /** @returns false when the claim was not ours any more */
+  async finish(claim: LedgerClaim): Promise<boolean | typeof UNWRITTEN> {
     const ours = await this.finished.add(claim);
     this.leases.letGo(claim);
     return ours;
   }
 
   /** Gives the claim up with the hand-over. @returns undefined when the claim was not ours any more */
-  async handOver(given: HandOver): Promise<HandedOver | undefined> {
+  async handOver(given: HandOver): Promise<HandedOver | undefined | typeof UNWRITTEN> {
     const { event, handler, startedAt } = given;
     const delivery = await this.handedOver.add(given);
     if (startedAt !== null) this.leases.letGo({ eventId: event.eventId, handler, startedAt });
@@ -75,13 +78,14 @@ export class Bookkeeping {
     this.leases.letGo(claim);
   }
 
-  private async finishAll(claims: readonly LedgerClaim[]): Promise<boolean[]> {
+  private async finishAll(claims: readonly LedgerClaim[]): Promise<(boolean | typeof UNWRITTEN)[]> {
     const finished = await this.patiently(this.signals.ending, () => finishLedger(this.run, claims));
-    return claims.map((claim) => finished?.has(ledgerKey(claim)) === true);
+    return claims.map((claim) => (finished ? finished.has(ledgerKey(claim)) : UNWRITTEN));
   }
 
-  private async handOverAll(given: readonly HandOver[]): Promise<(HandedOver | undefined)[]> {
-    const rows = (await this.patiently(this.signals.ending, () => handOver(this.db, given))) ?? [];
+  private async handOverAll(given: readonly HandOver[]): Promise<(HandedOver | undefined | typeof UNWRITTEN)[]> {
+    const rows = await this.patiently(this.signals.ending, () => handOver(this.db, given));
+    if (!rows) return given.map(() => UNWRITTEN);
     const byKey = new Map(rows.map((row) => [ledgerKey(row), row]));
     return given.map(({ event, handler }) => byKey.get(ledgerKey({ eventId: event.eventId, handler })));
   }

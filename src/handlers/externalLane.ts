@@ -1,5 +1,6 @@
+import { UNWRITTEN } from './bookkeeping';
 import type { Handler } from './defineHandler';
-import { Lane, type ClaimedTask, type LaneDeps } from './lane';
+import { Lane, STOPPING, type ClaimedTask, type LaneDeps } from './lane';
 import { readEvent } from './readEvent';
 import { runHandler } from './runHandler';
 
@@ -72,6 +73,7 @@ export class ExternalLane extends Lane {
     if (result.kind === 'interrupted') return result.ended ? this.giveBack(task) : this.leave(task);
     if (result.kind === 'failed') return this.fail(task, result.thrown);
     const ours = await books.finish(task.claim);
-    task.resolve(ours ? { kind: 'done' } : { kind: 'handed over', deliveries: [] });
+    if (ours === UNWRITTEN) task.resolve(STOPPING);
+    else task.resolve(ours ? { kind: 'done' } : { kind: 'handed over', deliveries: [] });
   }
 }

@@ -1,5 +1,4 @@
 import type { Config } from '../config';
-import { forsake } from '../deliveries/sweep';
 import type { Leases } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
@@ -8,13 +7,13 @@ import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { Bookkeeping } from './bookkeeping';
 import { ExternalLane } from './externalLane';
 import type { RedactFailure } from './failureText';
-import { Gather } from './gather';
 import type { HandlingOutcome, IncomingEvent, SettleHandling } from './incoming';
 import { UNKNOWN_SET, type Lane, type LaneDeps, type TaskResult } from './lane';
 import { MissingLane } from './missingLane';
 import type { RecordedHandlers } from './recorded';
 import type { HandlerRegistry } from './registry';
 import { Room } from './room';
+import { RunStarts } from './runStarts';
 import type { Seats } from './seats';
 import { TransactionalLane } from './transactionalLane';
 
@@ -54,21 +53,15 @@ export class FastPath {
   private readonly lanes = new Map<string, Lane>();
   private readonly books: Bookkeeping;
   private readonly size: Room;
-  /** Events whose delivery run is being started; their bodies are not held any more. */
-  private starting = 0;
+  private readonly starts: RunStarts;
   private inHand = 0;
-  /** Events whose runs are left to the sweep. */
-  private readonly left: Gather<string, undefined>;
   private idle: (() => void)[] = [];
 
   constructor(private readonly deps: FastPathDeps) {
     const { db, config, leases, logger, stopping, ending } = deps;
     this.size = new Room(4 * config.handling.concurrency, config.relay.batchSize);
     this.books = new Bookkeeping(db, config, leases, logger, { stopping, ending }, () => this.size.changed());
-    this.left = new Gather(async (eventIds) => {
-      await forsake(db, eventIds);
-      return eventIds.map(() => undefined);
-    });
+    this.starts = new RunStarts(deps);
     stopping.addEventListener('abort', () => {
       for (const lane of this.lanes.values()) lane.stop();
     });
@@ -76,7 +69,7 @@ export class FastPath {
 
   /** How many more events may be handed in now: what can be started soon. */
   room(): number {
-    if (this.books.away || this.deps.stopping.aborted) return 0;
+    if (this.books.away || this.deps.stopping.aborted || this.starts.isFull) return 0;
     const limit = this.size.limit();
     const room = limit - this.inHand;
     // Not for each event that leaves: a claim or a pull of single events costs as much as one of many.
@@ -111,7 +104,7 @@ export class FastPath {
 
   /** Resolves when nothing is in hand. */
   async whenIdle(): Promise<void> {
-    if (this.inHand + this.starting > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    if (this.inHand + this.starts.open > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
   }
 
   /** Names of all handlers that take events of this type, here or in other workers. */
@@ -162,25 +155,11 @@ export class FastPath {
     this.inHand--;
     this.size.settled();
     if (deliveries.length > 0) {
-      this.starting++;
-      await this.startRun(event, deliveries);
-      this.starting--;
+      await this.starts.start(event, deliveries);
       this.size.changed();
     }
     work.settle(outcomeOf(work));
-    if (this.inHand + this.starting === 0) for (const resolve of this.idle.splice(0)) resolve();
-  }
-
-  /** What stands in `deliveries` is safe: what is not started here, the next sweep starts. */
-  private async startRun(event: IncomingEvent, deliveries: readonly WaitingDelivery[]): Promise<void> {
-    const { runs, logger } = this.deps;
-    const { eventId } = event;
-    try {
-      if (this.starting <= MAX_STARTING) return await runs.start(pick(event), deliveries);
-    } catch (error) {
-      logger.debug({ eventId }, `A delivery run could not be started: ${(error as Error).message}`);
-    }
-    await this.left.add(eventId).catch(() => undefined);
+    if (this.inHand + this.starts.open === 0) for (const resolve of this.idle.splice(0)) resolve();
   }
 
   private laneOf(name: string): Lane {
@@ -200,17 +179,7 @@ export class FastPath {
   }
 }
 
-/**
- * Of a mass failure the rest is left to the sweep, which goes through the table in turn: a queue of thousands here would
- * wait so long that the sweep took its events for orphans, and started them too.
- */
-const MAX_STARTING = 100;
-
 function outcomeOf({ returned, handedOver, asked }: Work): HandlingOutcome {
   if (returned !== undefined) return { kind: 'returned', reason: returned };
   return handedOver ? { kind: 'handed over' } : { kind: 'handled', handlers: asked.size };
-}
-
-function pick({ eventId, eventType, aggregateType, aggregateId }: IncomingEvent) {
-  return { eventId, eventType, aggregateType, aggregateId };
 }

@@ -1,13 +1,13 @@
 import { retryBackoff } from '../backoff';
 import type { Config } from '../config';
-import type { HandedOver, HandOver } from '../deliveries/handOver';
+import type { HandOver } from '../deliveries/handOver';
 import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
 import type { Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { AggregateQueue } from './aggregateQueue';
-import type { Bookkeeping } from './bookkeeping';
+import { UNWRITTEN, type Bookkeeping } from './bookkeeping';
 import { failureText, type RedactFailure } from './failureText';
 import type { IncomingEvent } from './incoming';
 import { newerVersion, type Reading } from './readEvent';
@@ -48,7 +48,7 @@ export interface LaneDeps {
 /** In progress at once, as a multiple of the concurrency: what runs, and twice as much claimed ahead of it. */
 export const AHEAD = 3;
 
-const STOPPING: TaskResult = { kind: 'returned', reason: 'the worker stops' };
+export const STOPPING: TaskResult = { kind: 'returned', reason: 'the worker stops' };
 export const UNKNOWN_SET: Extract<TaskResult, { kind: 'returned' }> = {
   kind: 'returned',
   reason: 'the recorded set of handlers cannot be read',
@@ -125,8 +125,8 @@ export abstract class Lane {
     if (verdict.kind === 'delivery') {
       const { state, delivery } = verdict;
       if (state === 'skipped') return task.resolve({ kind: 'done' });
-      // Asked for again: whoever handed it over may have died before its run was started.
-      return task.resolve({ kind: 'handed over', deliveries: state === 'waiting' ? [delivery] : [] });
+      // Asked for again: whoever handed it over may have died before its run was started, or before it could end failed.
+      return task.resolve({ kind: 'handed over', deliveries: [delivery] });
     }
     if (verdict.kind === 'held') {
       const reason = 'another worker is at work on it';
@@ -192,11 +192,12 @@ export abstract class Lane {
 
   private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>): Promise<void> {
     const { books, logger } = this.deps;
-    const delivery: HandedOver | undefined = await books.handOver({
+    const delivery = await books.handOver({
       ...given,
       event: task.event,
       handler: this.handlerName,
     });
+    if (delivery === UNWRITTEN) return task.resolve(STOPPING);
     if (delivery?.dead) {
       const { eventId, handler, attempts, reason } = delivery;
       logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);

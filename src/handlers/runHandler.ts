@@ -53,6 +53,8 @@ export async function runHandler(handler: Handler, event: HandledEvent, run: Run
     },
   };
   try {
+    // Not entered any more: without the claim somebody else may be at work on it by now.
+    if (end.reason) throw end.reason;
     const entered = enter(handler, event, context);
     entered.catch(() => undefined);
     await Promise.race([entered, end.overdue]);

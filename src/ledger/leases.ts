@@ -45,7 +45,9 @@ export class Leases {
   }
 
   letGo(claim: LedgerClaim): void {
-    this.held.delete(ledgerKey(claim));
+    const key = ledgerKey(claim);
+    // A process that was frozen may hold a newer claim of the same handling by now.
+    if (this.held.get(key)?.claim.startedAt === claim.startedAt) this.held.delete(key);
   }
 
   close(): void {

@@ -3,7 +3,6 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config';
 import { deliveryWorkflowId } from '../deliveries/deliveryId';
-import { Seats } from '../handlers/seats';
 import type { deliverEvent } from '../workflows/deliverEvent';
 import type { DeliverInput, WaitingDelivery } from '../workflows/deliveryMessages';
 import { isTransport } from './transport';
@@ -28,11 +27,16 @@ export class RunRefusedError extends Error {
   }
 }
 
+/** What enters a history of what a handler threw. */
+const MAX_REASON = 500;
+
 /** gRPC's code for what the server refuses for good. */
 const INVALID_ARGUMENT = 3;
+/** Permission and authentication: whatever it is asked, the server refuses. */
+const DENIED = new Set([7, 16]);
 
-/** Enough for the highest rate to a server that is far away; more would only wait there. */
-const AT_ONCE = 8;
+/** For each of those that have many to start. More would only wait at a server that is busy. */
+export const STARTS_AT_ONCE = 4;
 /** Of the time by which starts take longer than they could: what is left to the server between two of them. */
 const GIVE_WAY = 4;
 const LONGEST_PAUSE_MS = 1_000;
@@ -45,7 +49,6 @@ export class DeliveryRuns {
   private client: Client | undefined;
   private searchable = false;
   private nextAt = 0;
-  private readonly places = new Seats(AT_ONCE);
   private fastestMs = Infinity;
   private recentMs = 0;
 
@@ -55,6 +58,9 @@ export class DeliveryRuns {
   use(client: Client | undefined, searchable = false): void {
     this.client = client;
     this.searchable = searchable;
+    // Perhaps another server, or the same at another distance.
+    this.fastestMs = Infinity;
+    this.recentMs = 0;
   }
 
   /**
@@ -63,12 +69,17 @@ export class DeliveryRuns {
    * @throws RunRefusedError, or another Error when Temporal is away. Either way the rows stand in `deliveries`, and the
    *   sweep starts the run later
    */
-  start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
-    return this.places.with(async () => {
-      await this.turn();
-      const begun = performance.now();
-      await this.signalWithStart(event, waiting).finally(() => this.took(performance.now() - begun));
-    });
+  async start(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
+    await this.turn();
+    const begun = performance.now();
+    const took = () => performance.now() - begun;
+    try {
+      await this.signalWithStart(event, waiting);
+      // It ages: a single lucky one must not make all that follow look slow.
+      this.fastestMs = Math.min(took(), 1.01 * this.fastestMs);
+    } finally {
+      this.recentMs = 0.8 * this.recentMs + 0.2 * took();
+    }
   }
 
   private async signalWithStart(event: DeliveryEvent, waiting: readonly WaitingDelivery[]): Promise<void> {
@@ -96,7 +107,10 @@ export class DeliveryRuns {
           taskQueue: config.deliveryTaskQueue,
           args: [input],
           signal: 'deliver',
-          signalArgs: [waiting],
+          // The whole reason stands in `deliveries`.
+          signalArgs: [
+            waiting.map((delivery) => ({ ...delivery, reason: delivery.reason?.slice(0, MAX_REASON) ?? null })),
+          ],
           staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
           ...(searchable && { typedSearchAttributes: attributes }),
         }),
@@ -122,11 +136,6 @@ export class DeliveryRuns {
     this.nextAt = at + Math.max(least, Math.min(GIVE_WAY * slower, LONGEST_PAUSE_MS));
     if (at > now) await sleep(at - now);
   }
-
-  private took(ms: number): void {
-    this.fastestMs = Math.min(this.fastestMs, ms);
-    this.recentMs = 0.8 * this.recentMs + 0.2 * ms;
-  }
 }
 
 function codeOf(error: unknown): number | undefined {
@@ -137,5 +146,6 @@ function codeOf(error: unknown): number | undefined {
 function inWords(error: unknown): Error {
   const { message, cause } = error as Error & { cause?: { details?: string } };
   const told = new Error(cause?.details ? `${message}: ${cause.details}` : message, { cause: error });
-  return codeOf(error) === undefined || isTransport(error) ? told : new RunRefusedError(told);
+  const code = codeOf(error);
+  return code === undefined || DENIED.has(code) || isTransport(error) ? told : new RunRefusedError(told);
 }

@@ -31,15 +31,15 @@ export class DeliveryMemory {
   }
 
   /**
-   * @returns the delivery when it begins to wait; one that waits already is only brought forward, and what an attempt
-   *   under way will say is newer than any signal
+   * @returns the delivery when it begins to wait; one that waits already is only brought forward, by a signal that knows
+   *   of all its attempts. What an attempt under way will say is newer than any signal
    */
   receive({ handler, attempts, dueInMs, reason, dead, skip }: CarriedDelivery, now: number): Delivery | undefined {
     const known = this.deliveries.get(handler);
     const dueAt = now + Math.max(0, dueInMs);
     if (known?.state === 'running') return undefined;
     if (known?.state === 'waiting') {
-      known.dueAt = Math.min(known.dueAt, dueAt);
+      if (attempts >= known.attempts) known.dueAt = Math.min(known.dueAt, dueAt);
       return undefined;
     }
     const state = dead ? 'dead' : 'waiting';

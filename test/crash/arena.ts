@@ -12,6 +12,8 @@ export interface Case {
   readonly events: readonly NewEvent[];
   /** A file that their handlers wait for: made, with the plan, once they have been handed over to delivery runs. */
   readonly gate?: string;
+  /** A worker is told to stop while the events are in its hand. */
+  readonly stops?: boolean;
 }
 
 /** Two at a time in a file: sixteen that start at once would take longer than a start may. */
@@ -67,7 +69,7 @@ export class Arena {
     this.workers.push(worker);
   }
 
-  private async run({ fault, events, gate }: Case): Promise<void> {
+  private async run({ fault, events, gate, stops }: Case): Promise<void> {
     const world = this.world;
     if (!world) throw new Error('the world could not be opened');
     const workers = await Promise.all(this.workers);
@@ -78,6 +80,7 @@ export class Arena {
       if (gate !== undefined) await handedOver(world, ids);
       const death = early ?? world.plan(fault);
       if (gate !== undefined) world.write(gate, '');
+      if (stops) (await atWork(world, workers, ids)).child.kill('SIGTERM');
       const died = await death();
       this.deaths.push(died);
       this.spawn(world);
@@ -91,6 +94,18 @@ export class Arena {
       throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
     }
   }
+}
+
+/** A worker that runs a handler of one of these events. */
+async function atWork(world: CrashWorld, workers: readonly WorkerProcess[], ids: readonly string[]) {
+  let found: WorkerProcess | undefined;
+  await eventually(() => {
+    const line = world.journal().find(({ kind, eventId }) => kind === 'begin' && ids.includes(eventId));
+    found = line && workers.find(({ child }) => child.pid === line.pid);
+    return found !== undefined;
+  }, PATIENCE_MS);
+  if (!found) throw new Error('no worker is at work');
+  return found;
 }
 
 async function handedOver({ db }: CrashWorld, ids: readonly string[]): Promise<void> {

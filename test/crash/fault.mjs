@@ -17,6 +17,7 @@ if (directory && isMainThread) {
   // Threads of the workflow sandbox get NODE_OPTIONS too, and have no part in this.
   await wrapStatements();
   await wrapPublishes();
+  await wrapReceipts();
   await wrapStarts();
   globalThis.crashPoint = (kind, text) => {
     if (reached(kind, 'before', text)) die();
@@ -100,6 +101,30 @@ async function wrapPublishes() {
     // A publish is buffered: it is out when a ping behind it is answered.
     if (dies) this.rtt().then(die, die);
     return result;
+  };
+}
+
+/** A message of a stream as it arrives, and the end of a pull, whose subscription is drained. */
+async function wrapReceipts() {
+  const { NatsConnectionImpl } = await import('@nats-io/nats-core/internal');
+  const { subscribe } = NatsConnectionImpl.prototype;
+  NatsConnectionImpl.prototype.subscribe = function (subject, options = {}) {
+    const { callback } = options;
+    const taking = callback && {
+      callback: (error, message) => {
+        if (message?.reply?.startsWith('$JS.ACK.') && reached('message', 'before', message.subject)) die();
+        callback(error, message);
+      },
+    };
+    const subscription = subscribe.call(this, subject, { ...options, ...taking });
+    const drain = subscription.drain.bind(subscription);
+    subscription.drain = async () => {
+      if (reached('drain', 'before', subject)) die();
+      const dies = reached('drain', 'after', subject);
+      await drain();
+      if (dies) die();
+    };
+    return subscription;
   };
 }
 

@@ -9,6 +9,12 @@ export const PLACES = {
   commit: '^COMMIT ',
   mark: `SET status = 'done', published_at`,
   acknowledgement: '\\+ACK',
+  pull: 'CONSUMER\\.MSG\\.NEXT',
+  /** A receive drains its pull before it returns. */
+  inbox: '^_INBOX',
+  working: '\\+WPI',
+  givenBack: '-NAK',
+  join: '^consumer',
   handOver: (handler: string) => `INTO \\S+deliveries AS d[\\s\\S]*${handler}`,
   start: (handler: string) => `deliverEvent .*"handler":"${handler}"`,
   retry: `SET status = 'retrying'`,

@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { eventually } from '../support/eventually';
 import { TestOutbox, type Settings, type WorkerProcess } from '../support/outbox';
 
-/** A place in a worker's work. What is matched: a statement with its values, a publish, a start of a run, a handler. */
+/**
+ * A place in a worker's work. What is matched: a statement with its values, a publish, a start of a run, a handler, the
+ * subject of a message that arrives or of a subscription that is drained.
+ */
 export interface Fault {
-  readonly kind: 'sql' | 'publish' | 'start' | 'handler';
+  readonly kind: 'sql' | 'publish' | 'start' | 'handler' | 'message' | 'drain';
   /** A regular expression. */
   readonly match: string;
   readonly when: 'before' | 'after';

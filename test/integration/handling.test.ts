@@ -15,18 +15,18 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
 
   beforeEach(async () => {
     outbox = await TestOutbox.create({ EVENT_BUS_BACKEND: backend, EVENT_QUEUE_MAX_ATTEMPTS: '5' });
-    await outbox.db.query('CREATE TABLE effects (event_id uuid, n integer)');
+    await outbox.db.query('CREATE TABLE effects (event_id uuid, n integer, entered bigserial)');
   });
   afterEach(() => outbox.close());
 
   const effects = async () =>
-    (await outbox.db.query<{ event_id: string; n: number }>('SELECT event_id, n FROM effects')).rows;
+    (await outbox.db.query<{ event_id: string; n: number }>('SELECT event_id, n FROM effects ORDER BY entered')).rows;
   const indexer = defineHandler({
     name: 'indexer',
     events: [Thing],
     transactional: true,
     run: async ({ eventId, payload }, { tx }) => {
-      await tx.query('INSERT INTO effects VALUES ($1, $2)', [eventId, payload.n]);
+      await tx.query('INSERT INTO effects (event_id, n) VALUES ($1, $2)', [eventId, payload.n]);
     },
   });
 
@@ -74,6 +74,7 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
     const byAggregate = new Map<number, number[]>();
     for (const { n } of await effects()) byAggregate.set(n % 6, [...(byAggregate.get(n % 6) ?? []), n]);
     expect(byAggregate.size).toBe(6);
+    for (const numbers of byAggregate.values()) expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
   });
 
   it('tries a failing handler on the shared schedule, then it is done (C31)', async () => {

@@ -3,6 +3,7 @@ import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows, unfinished } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
+import { Proxy } from '../support/proxy';
 
 /** A handler under the test's control. */
 function controlled(run: (entry: number, context: HandlerContext, n: number) => unknown, timeoutMs = 60_000) {
@@ -119,6 +120,31 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     await outbox.startWorker({}, { handlers: [next.handler] });
     await allHandled(outbox.db, 'call', 1);
     expect(next.contexts.map(({ attempt }) => attempt)).toEqual([1]);
+  });
+
+  it.each(['fails', 'ends'])('that %s while PostgreSQL is away and its worker stops is not lost', async (how) => {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const { handler, contexts } = controlled(async (entry) => {
+      if (entry > 1) return;
+      await released;
+      if (how === 'fails') throw new Error('no');
+    });
+    const settings = { OUTBOX_LEDGER_LEASE_MS: '2500', OUTBOX_LEDGER_RENEW_MS: '700', OUTBOX_BACKOFF_FIRST_MS: '300' };
+    const proxy = await Proxy.to(outbox.database.url);
+    const away = { DATABASE_URL: proxy.url(outbox.database.url), OUTBOX_SHUTDOWN_GRACE_MS: '2000' };
+    const worker = await outbox.startWorker({ ...settings, ...away }, { handlers: [handler] });
+    await enqueue(outbox.db, [event()]);
+    await eventually(() => contexts.length === 1);
+    proxy.takeAway();
+    release();
+    await worker.stop();
+    await proxy.close();
+    await outbox.startWorker(settings, { handlers: [handler] });
+    await allHandled(outbox.db, 'call', 1, 50_000);
+    await outbox.allDone();
+    expect(contexts.length).toBe(2);
+    expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
   });
 
   it('that is cut short by a stop on its delivery run keeps its attempts too', async () => {

@@ -22,6 +22,10 @@ describe('loadConfig', () => {
       relayWorkflowId: 'outbox-relay',
       nats: { stream: 'EVENTS', subjectPrefix: 'events', mode: 'jetstream', duplicateWindowMs: 3_600_000 },
       relay: { batchSize: 4_000, batchBytes: 4_194_304, sliceMs: 2_000, longPollMs: 60_000, leaseMs: 600_000 },
+      handling: {
+        ...{ concurrency: 8, leaseMs: 30_000, renewMs: 10_000, maxLeaseMs: 1_800_000, retentionMs: 30 * 86_400_000 },
+        ...{ missingHandlerMs: 60_000, newerVersionMs: 300_000, runStartsPerSecond: 100 },
+      },
     });
   });
 

@@ -36,6 +36,13 @@ describe('a delivery that is handed over once more', () => {
     expect(memory.get('mail')?.dueAt).toBe(100);
   });
 
+  it('is not brought forward by a sweep that read the table before its last attempt', () => {
+    const memory = new DeliveryMemory();
+    memory.receive(waiting, 0);
+    memory.receive({ ...waiting, attempts: 2, dueInMs: 0 }, 100);
+    expect(memory.get('mail')).toMatchObject({ attempts: 3, dueAt: 5_000 });
+  });
+
   it('begins anew when it was over: re-emitted, with the budget that it was given', () => {
     const memory = new DeliveryMemory();
     memory.receive(waiting, 0)!.state = 'dead';
