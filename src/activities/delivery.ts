@@ -15,7 +15,7 @@ import { settleRow } from '../deliveries/settleRow';
 import { skipDelivery } from '../deliveries/skip';
 import type { Handler } from '../handlers/defineHandler';
 import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
-import { endingGraceMs, EXHAUSTED, WORKER_LOST } from '../handlers/lane';
+import { endingGraceMs, EXHAUSTED, TRIED_AGAIN, WORKER_LOST } from '../handlers/lane';
 import { newerVersion, readEvent } from '../handlers/readEvent';
 import type { HandlerRegistry } from '../handlers/registry';
 import { runHandler, type RunResult } from '../handlers/runHandler';
@@ -125,6 +125,7 @@ class Deliverer {
       const reason = failureText(result.thrown, redact, { eventId, handler: name });
       const end = { attempts, dueInMs: dead ? 0 : this.backoff(attempts), reason, dead };
       await this.end(attempt, end);
+      if (!dead) this.deps.logger.info({ eventId, handler: name, attempts, reason, dueInMs: end.dueInMs }, TRIED_AGAIN);
       throw this.failure(failureName(result.thrown), { ...end, kind: dead ? 'dead' : 'failed' });
     }
     const ours =

@@ -198,9 +198,10 @@ export abstract class Lane {
       handler: this.handlerName,
     });
     if (delivery === UNWRITTEN) return task.resolve(STOPPING);
-    if (delivery?.dead) {
-      const { eventId, handler, attempts, reason } = delivery;
-      logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);
+    if (delivery && given.attempts > 0) {
+      const { eventId, handler, attempts, reason, dead, dueInMs } = delivery;
+      if (dead) logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);
+      else logger.info({ eventId, handler, attempts, reason, dueInMs: Math.round(dueInMs) }, TRIED_AGAIN);
     }
     // Without one the claim was not ours any more: its new owner sees the event through.
     task.resolve({ kind: 'handed over', deliveries: delivery ? [delivery] : [] });
@@ -214,3 +215,5 @@ export function endingGraceMs({ worker }: Config): number {
 
 export const WORKER_LOST = 'the worker was lost while it ran this handler';
 export const EXHAUSTED = 'event exhausted max deliveries';
+/** No warning: it is what retries are for, and a service that is down for a minute fails thousands. */
+export const TRIED_AGAIN = 'A handler failed and is tried again';

@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defineHandler } from '../../src/handlers/defineHandler';
+import { enqueue, event, events } from '../support/events';
+import { allHandled, countDone } from '../support/handled';
 import { handledAfter } from '../support/fakeIntake';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
@@ -86,6 +89,36 @@ describe('receiving from core NATS', () => {
     await publish(1);
     await eventually(() => receiver.intake.got.length === 1);
     await end();
+  });
+
+  it('a worker with handlers handles each event once, records it in the ledger, and retries what failed', async () => {
+    const entries = new Map<string, number>();
+    const handler = defineHandler({
+      name: 'mail',
+      events: ['ThingHappened'],
+      run: ({ eventId, payload }, { attempt }) => {
+        entries.set(eventId, (entries.get(eventId) ?? 0) + 1);
+        if ((payload as { fails?: boolean }).fails && attempt === 1) throw new Error('not yet');
+      },
+    });
+    await outbox.startWorker({}, { handlers: [handler] });
+    // What is published before the first receive is nobody's.
+    let lost = 0;
+    await eventually(async () => {
+      lost++;
+      await enqueue(outbox.db, [event()]);
+      await outbox.allDone();
+      return (await countDone(outbox.db, 'mail')) > 0;
+    });
+    entries.clear();
+    const before = await countDone(outbox.db, 'mail');
+    const ids = await enqueue(
+      outbox.db,
+      events(50, (n) => ({ aggregateId: `a${n}`, payload: { fails: n % 10 === 0 } })),
+    );
+    await allHandled(outbox.db, 'mail', before + 50);
+    expect(before).toBeLessThanOrEqual(lost);
+    expect(ids.map((id) => entries.get(id))).toEqual(ids.map((_, n) => (n % 10 === 0 ? 2 : 1)));
   });
 
   /** Core NATS keeps nothing for who is not there yet. */

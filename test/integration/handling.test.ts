@@ -2,6 +2,7 @@ import { defineEvent } from '../../src/handlers/defineEvent';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { deliveryWorkflowId } from '../../src/deliveries/deliveryId';
 import { listDead } from '../../src/deadLetters/list';
+import { ledgerOf } from '../support/deliveries';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows, unfinished } from '../support/handled';
@@ -87,7 +88,10 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
         if (times.length < 5) throw new Error(`try ${times.length}`);
       },
     });
-    await outbox.startWorker({ OUTBOX_BACKOFF_FIRST_MS: '300', OUTBOX_BACKOFF_MAX_MS: '1000' }, { handlers: [flaky] });
+    const { logs } = await outbox.startWorker(
+      { OUTBOX_BACKOFF_FIRST_MS: '300', OUTBOX_BACKOFF_MAX_MS: '1000' },
+      { handlers: [flaky] },
+    );
     await enqueue(outbox.db, [event()]);
     await allHandled(outbox.db, 'flaky', 1);
     await outbox.allDone();
@@ -97,6 +101,10 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
       expect(gaps[index]).toBeLessThan(gap + 4_000);
     });
     expect(await deliveryRows(outbox.db)).toEqual([]);
+    const told = logs.filter(({ msg }) => msg === 'A handler failed and is tried again');
+    expect(told).toMatchObject(
+      [1, 2, 3, 4].map((n) => ({ level: 30, handler: 'flaky', attempts: n, reason: `try ${n}` })),
+    );
   });
 
   it('makes what keeps failing a dead letter after the attempts, says so once, and its run ends failed (C30)', async () => {
@@ -118,6 +126,7 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
     expect(await deliveryRows(outbox.db)).toMatchObject([
       { event_id: id, handler: 'broken', state: 'dead', attempts: 3, failure_reason: 'the service is down' },
     ]);
+    expect(await ledgerOf(outbox.db, id, 'broken')).not.toBe('done');
     const exhausted = logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
     expect(exhausted).toMatchObject([{ level: 50, eventId: id, handler: 'broken', attempts: 3 }]);
     expect(await listDead(outbox.db.pool, { schema: outbox.db.schema })).toMatchObject([

@@ -11,7 +11,7 @@ import { claimed, eventRecord } from '../support/attempts';
 import { deliveryOf, insertDelivery, insertLedger, ledgerOf } from '../support/deliveries';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
-import { allHandled, unfinished } from '../support/handled';
+import { allHandled, deliveryRows, unfinished } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
 
 const TIMES = { leaseMs: 30_000, maxLeaseMs: 1_800_000 };
@@ -179,6 +179,7 @@ describe.each(['db', 'nats'])('handled once, backend %s', (backend) => {
       await publishAgain(outbox);
       await eventually(async () => (await info()).delivered.stream_seq >= 40);
       const waiting = await eventually(async () => (await unfinished(outbox.db)).waiting);
+      expect((await deliveryRows(outbox.db)).map(({ attempts }) => attempts)).toEqual(Array(waiting).fill(0));
       open();
       await allHandled(outbox.db, 'mail', 20);
       await publishAgain(outbox);
