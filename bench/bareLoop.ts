@@ -1,51 +1,27 @@
 /*
  * A relay without Temporal, as one would write it by hand: claim, publish, wait for every acknowledgement, mark, next.
  * A process of its own; BENCH_PUBLISH says whether it publishes each event by itself (`plain`) or with our function (`same`).
- * Says `ready`, and drains the outbox once for every message that it is sent.
  */
 import { jetstream } from '@nats-io/jetstream';
 import pino from 'pino';
 import { connect } from 'nats';
 import { loadConfig } from '../src/config';
-import type { ClaimedEvent } from '../src/event';
 import { openDatabase } from '../src/postgres/database';
-import { builtBroker, builtClaim, builtFence, builtHeaders, builtSettle, builtSubject } from './build';
-
-type Publish = (events: readonly ClaimedEvent[]) => Promise<void>;
+import { builtBroker, builtHeaders, builtSubject } from './build';
+import { serveDrains, type Work } from './serveDrains';
 
 const config = loadConfig();
 const db = openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: config.poolSize });
-const { claimDue } = builtClaim();
-const { markDone } = builtSettle();
-const { bumpFence } = builtFence();
 
 async function main(): Promise<void> {
-  const publish = process.env.BENCH_PUBLISH === 'same' ? await publishAsTheWorker() : await publishEach();
-  process.on('message', () => {
-    drain(publish).then(
-      (events) => process.send?.({ events }),
-      (error: Error) => process.send?.({ error: error.message }),
-    );
-  });
-  // The bench is gone, however it ended.
-  process.on('disconnect', () => process.exit());
-  await db.query('SELECT 1');
-  process.send?.('ready');
+  await serveDrains(
+    db,
+    config,
+    process.env.BENCH_PUBLISH === 'same' ? await publishAsTheWorker() : await publishEach(),
+  );
 }
 
-async function drain(publish: Publish): Promise<number> {
-  const limits = { rows: config.relay.batchSize, bytes: config.relay.batchBytes };
-  const token = await bumpFence(db);
-  let drained = 0;
-  for (;;) {
-    const { events } = await claimDue(db, token, limits);
-    if (events.length === 0) return drained;
-    await publish(events);
-    drained += await markDone(db, token, []);
-  }
-}
-
-async function publishEach(): Promise<Publish> {
+async function publishEach(): Promise<Work> {
   const { headersOf } = builtHeaders();
   const { subjectOf } = builtSubject();
   const { url, publishTimeoutMs: timeout, subjectPrefix } = config.nats;
@@ -59,7 +35,7 @@ async function publishEach(): Promise<Publish> {
   };
 }
 
-async function publishAsTheWorker(): Promise<Publish> {
+async function publishAsTheWorker(): Promise<Work> {
   const broker = await builtBroker().openBroker(config, pino({ level: 'silent' }));
   return async (events) => {
     let failed: string | undefined;

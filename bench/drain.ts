@@ -1,27 +1,14 @@
 import { BareProcess } from './bareProcess';
 import type { Figures } from './figures';
 import { startAfresh } from './fill';
+import { bareLane, drainOnce, type Run } from './lane';
 import { median, sum } from './numbers';
 import type { Rig } from './rig';
-import { cpuMs, peakMb } from './usage';
+import { peakMb } from './usage';
 import { watchDrain } from './watchDrain';
 
 const EVENTS = 50_000;
 const PAIRS = 5;
-
-interface Run {
-  readonly perSecond: number;
-  /** Of the process that drains. */
-  readonly cpuMs: number;
-}
-
-/** Who drains, and how it is told to. */
-interface Lane {
-  readonly pid: number;
-  start(): Promise<void>;
-  /** Makes it idle again. */
-  rest(): Promise<void>;
-}
 
 /**
  * The relay against two bare loops. Each round runs all three, the relay between the two, and every other round turns
@@ -49,7 +36,7 @@ export async function drain(rig: Rig): Promise<Figures> {
       await startAfresh(rig, events);
       const since = new Date();
       const actions = name === 'relay' ? await relay.actions() : undefined;
-      const run = await once(lanes[name]);
+      const run = await drainOnce(lanes[name], events, (start) => watchDrain(observer, start));
       say(`drain ${round === 0 ? 'warm-up' : `${round}/${pairs}`} ${name}: ${Math.round(run.perSecond)} events/s`);
       if (round === 0) continue;
       runs[name].push(run);
@@ -92,16 +79,4 @@ export async function drain(rig: Rig): Promise<Figures> {
     },
     memory: { peakMb: peak.worker, bareLoopPeakMb: peak.bare },
   };
-
-  async function once(lane: Lane): Promise<Run> {
-    const before = cpuMs(lane.pid);
-    const ms = await watchDrain(observer, () => lane.start());
-    const spent = cpuMs(lane.pid) - before;
-    await lane.rest();
-    return { perSecond: (events / ms) * 1_000, cpuMs: spent };
-  }
-}
-
-function bareLane(bare: BareProcess): Lane {
-  return { pid: bare.pid, start: () => bare.drain(), rest: () => Promise.resolve() };
 }

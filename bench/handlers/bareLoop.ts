@@ -8,21 +8,11 @@ import { loadConfig } from '../../src/config';
 import type { ClaimedEvent } from '../../src/event';
 import type { Handler } from '../../src/handlers/defineHandler';
 import type { Runner } from '../../src/ledger/finish';
-import {
-  builtClaim,
-  builtDatabase,
-  builtFence,
-  builtLedgerClaim,
-  builtLedgerFinish,
-  builtReadEvent,
-  builtSettle,
-} from '../build';
+import { builtDatabase, builtLedgerClaim, builtLedgerFinish, builtReadEvent } from '../build';
+import { serveDrains } from '../serveDrains';
 
 const config = loadConfig();
 const db = builtDatabase().openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: config.poolSize });
-const { claimDue } = builtClaim();
-const { markDone } = builtSettle();
-const { bumpFence } = builtFence();
 const { claimLedger } = builtLedgerClaim();
 const { finishLedger } = builtLedgerFinish();
 const { readEvent } = builtReadEvent();
@@ -37,31 +27,10 @@ async function main(): Promise<void> {
   const { handlers } = require(process.env.BENCH_HANDLERS ?? '') as { handlers: readonly Handler[] };
   const handler = handlers.find(({ name }) => name === 'orders');
   if (!handler?.transactional) throw new Error('there is no transactional handler `orders`');
-  process.on('message', () => {
-    drain(handler).then(
-      (events) => process.send?.({ events }),
-      (error: Error) => process.send?.({ error: error.message }),
-    );
-  });
-  // The bench is gone, however it ended.
-  process.on('disconnect', () => process.exit());
-  await db.query('SELECT 1');
-  process.send?.('ready');
+  await serveDrains(db, config, (events) => handleAll(handler, events));
 }
 
 type Transactional = Handler & { transactional: true };
-
-async function drain(handler: Transactional): Promise<number> {
-  const limits = { rows: config.relay.batchSize, bytes: config.relay.batchBytes };
-  const token = await bumpFence(db);
-  let drained = 0;
-  for (;;) {
-    const { events } = await claimDue(db, token, limits);
-    if (events.length === 0) return drained;
-    await handleAll(handler, events);
-    drained += await markDone(db, token, []);
-  }
-}
 
 async function handleAll(handler: Transactional, events: readonly ClaimedEvent[]): Promise<void> {
   let next = 0;

@@ -1,25 +1,13 @@
 import { historySince } from '../history';
+import { bareLane, drainOnce, type Lane, type Run } from '../lane';
 import { median, sum } from '../numbers';
-import { cpuMs, peakMb } from '../usage';
+import { peakMb } from '../usage';
 import { deliveryRuns } from './deliveryRuns';
 import type { Stage } from './stage';
 import { watchHandled } from './watchHandled';
 
 const EVENTS = 20_000;
 const PAIRS = 5;
-
-interface Run {
-  readonly perSecond: number;
-  /** Of the process that handles. */
-  readonly cpuMs: number;
-}
-
-interface Lane {
-  readonly pid: number;
-  start(): Promise<void>;
-  /** Makes it idle again. */
-  rest(): Promise<void>;
-}
 
 /**
  * A backlog, from the first claim until the last effect: the worker against a bare loop. The relay is paused while the
@@ -37,7 +25,7 @@ export async function drain(stage: Stage): Promise<Record<string, unknown>> {
   await relay.pause();
   const bare = await stage.bareLoop();
   const lanes: Record<'bare' | 'worker', Lane> = {
-    bare: { pid: bare.pid, start: () => bare.drain(), rest: () => Promise.resolve() },
+    bare: bareLane(bare),
     worker: { pid: worker.pid, start: () => relay.resume(), rest: () => relay.pause() },
   };
   const workflows = [rig.config.relayWorkflowId, ...(stage.backend === 'nats' ? [rig.config.consumerWorkflowId] : [])];
@@ -50,7 +38,7 @@ export async function drain(stage: Stage): Promise<Record<string, unknown>> {
     for (const name of pair % 2 === 0 ? order : [...order].reverse()) {
       await stage.startAfresh(events);
       const since = new Date();
-      const run = await once(lanes[name]);
+      const run = await drainOnce(lanes[name], events, (start) => watchHandled(observer, events, start));
       stage.say(`drain ${pair === 0 ? 'warm-up' : `${pair}/${pairs}`} ${name}: ${Math.round(run.perSecond)} events/s`);
       await check();
       if (pair === 0) continue;
@@ -88,14 +76,6 @@ export async function drain(stage: Stage): Promise<Record<string, unknown>> {
     memoryMb: peak.worker,
     bareLoopMemoryMb: peak.bare,
   };
-
-  async function once(lane: Lane): Promise<Run> {
-    const before = cpuMs(lane.pid);
-    const ms = await watchHandled(observer, events, () => lane.start());
-    const spent = cpuMs(lane.pid) - before;
-    await lane.rest();
-    return { perSecond: (events / ms) * 1_000, cpuMs: spent };
-  }
 
   /** A drain that lost or repeated something is no figure. */
   async function check(): Promise<void> {

@@ -89,12 +89,14 @@ export class TransactionalLane extends Lane {
       if (result.kind === 'committed') {
         this.done(left.splice(0, group.length));
       } else if (result.kind === 'blamed') {
-        failures.push(...left.splice(left.indexOf(result.task), 1).map((task) => this.fail(task, result.thrown)));
+        left.splice(left.indexOf(result.task), 1);
+        failures.push(this.fail(result.task, result.thrown));
         // Those before it run again: half as many at each failure, so that many failures do not repeat many.
         size = Math.ceil(size / 2);
       } else {
         size = 1;
-        if (group.length === 1) await Promise.all(left.splice(0, 1).map((task) => this.alone(task, result)));
+        const only = group.length === 1 ? left.shift() : undefined;
+        if (only) await this.alone(only, result);
       }
     }
     await Promise.all(failures);
