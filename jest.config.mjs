@@ -7,7 +7,7 @@ const swc = (syntax) => [
 /** @type {import('jest').Config} */
 const config = {
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
+  roots: ['<rootDir>/test', '<rootDir>/examples/movie-diary/test'],
   testMatch: ['**/*.test.ts'],
   transform: {
     '^.+\\.ts$': swc('typescript'),
@@ -15,6 +15,12 @@ const config = {
     '/node_modules/(arktype|arkregex|@ark)/.+\\.js$': swc('ecmascript'),
   },
   transformIgnorePatterns: ['/node_modules/(?!(arktype|arkregex|@ark)/)'],
+  // The example imports the package by name; its tests run it over the sources, as one copy with the test's own.
+  moduleNameMapper: {
+    '^temporal-outbox$': '<rootDir>/src/index.ts',
+    '^temporal-outbox/producer$': '<rootDir>/src/producer.ts',
+    '^temporal-outbox/servers$': '<rootDir>/src/servers/index.ts',
+  },
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // Two cores are what the suite is sized for; the servers share them.

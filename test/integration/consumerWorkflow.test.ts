@@ -2,13 +2,14 @@ import { jetstream } from '@nats-io/jetstream';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consumerTimingsOf } from '../../src/consumer/timings';
+import type { HandlingOutcome } from '../../src/handlers/incoming';
 import { joinConsumer } from '../../src/temporal/consumerStart';
 import { wake } from '../../src/temporal/identity';
 import type { ConsumerStatus } from '../../src/workflows/consumerMessages';
 import type { PauseResult } from '../../src/workflows/messages';
 import { ConsumerWorker } from '../support/consumerWorker';
 import { eventually } from '../support/eventually';
-import { handledAfter } from '../support/fakeIntake';
+import { HANDLED, handledAfter } from '../support/fakeIntake';
 import { TestOutbox, type Settings } from '../support/outbox';
 import { Proxy } from '../support/proxy';
 
@@ -16,7 +17,8 @@ describe('the consumer', () => {
   let outbox: TestOutbox;
 
   beforeEach(async () => {
-    outbox = await TestOutbox.create({ OUTBOX_LONG_POLL_MS: '2000' });
+    // A message that is not acknowledged for this long is given to another worker, which is right and not meant here.
+    outbox = await TestOutbox.create({ OUTBOX_LONG_POLL_MS: '2000', OUTBOX_ACK_WAIT_MS: '120000' });
     outbox.onClose(() =>
       handle()
         .terminate('the test is over')
@@ -29,6 +31,7 @@ describe('the consumer', () => {
     const workers = [await ConsumerWorker.start(outbox), await ConsumerWorker.start(outbox)];
     for (const { receiver } of workers) receiver.intake.settleWith = handledAfter(50);
     await eventually(async () => (await status()).workers.filter(({ state }) => state === 'receiving').length === 2);
+    await eventually(async () => (await consumer()).num_waiting === 2);
     await publish(100);
     await acknowledged(100);
     const got = workers.map(({ receiver }) => receiver.intake.got.length);
@@ -39,12 +42,15 @@ describe('the consumer', () => {
   });
 
   it('joining twice changes nothing', async () => {
+    // Open for as long as the test lasts, so that there is one at any moment.
+    use({ OUTBOX_LONG_POLL_MS: '600000' });
     const worker = await ConsumerWorker.start(outbox);
     await joinConsumer(outbox.client, outbox.config(), outbox.db, worker.queue);
     expect((await status()).workers).toHaveLength(1);
+    const open = async () => (await handle().describe()).raw.pendingActivities ?? [];
+    await eventually(async () => (await open()).length > 0);
     await sleep(500);
-    const open = (await handle().describe()).raw.pendingActivities ?? [];
-    expect(open).toHaveLength(1);
+    expect(await open()).toHaveLength(1);
   });
 
   it('forgets a worker that is gone, and one that stops, and takes them back when they join', async () => {
@@ -65,6 +71,7 @@ describe('the consumer', () => {
   });
 
   it('a worker that was taken for gone joins again by itself', async () => {
+    use({ OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000' });
     const worker = await ConsumerWorker.start(outbox);
     await eventually(async () => (await status()).workers.length === 1);
     const { runId } = await handle().describe();
@@ -145,15 +152,18 @@ describe('the consumer', () => {
   });
 
   it('waits for a worker whose broker is away, and a wake ends the wait; its acknowledgements go through another', async () => {
-    use({ OUTBOX_BACKOFF_FIRST_MS: '60000', OUTBOX_BACKOFF_MAX_MS: '60000' });
+    use({ OUTBOX_BACKOFF_FIRST_MS: '600000', OUTBOX_BACKOFF_MAX_MS: '600000' });
     const proxy = await Proxy.to(outbox.config().nats.url);
     outbox.onClose(() => proxy.close());
     const cut = await ConsumerWorker.start(outbox, { NATS_URL: proxy.url(outbox.config().nats.url) });
-    cut.receiver.intake.settleWith = handledAfter(800);
+    let settle = (): void => undefined;
+    const outcome = new Promise<HandlingOutcome>((resolve) => (settle = () => resolve(HANDLED)));
+    cut.receiver.intake.settleWith = () => outcome;
     await publish(2);
     await eventually(() => cut.receiver.intake.got.length === 2);
     proxy.takeAway();
     await eventually(async () => (await status()).state === 'waiting for the broker');
+    settle();
     await eventually(() => cut.receiver.intake.inHand === 0);
     await sleep(200);
     const other = await ConsumerWorker.start(outbox);
@@ -175,7 +185,7 @@ describe('the consumer', () => {
     await ConsumerWorker.start(outbox);
     await eventually(async () => (await status()).state === 'receiving');
     await handle().cancel();
-    await eventually(async () => (await handle().describe()).status.name === 'CANCELLED', 10_000);
+    await eventually(async () => (await handle().describe()).status.name === 'CANCELLED');
     expect((await consumer()).num_waiting).toBe(0);
   });
 

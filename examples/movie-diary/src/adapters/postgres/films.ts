@@ -1,0 +1,128 @@
+import type { NewEvent, Queryable } from 'temporal-outbox/producer';
+import type { Film, FilmProfile } from '../../domain/film';
+import type { Films, FilmWithProfile } from '../../ports/films';
+import { write, type Connection } from './connection';
+
+interface FilmRow extends Film {
+  enriched: boolean;
+  releasedOn: string | null;
+  genre: string | null;
+  distributor: string | null;
+  directorId: string | null;
+  director: string | null;
+  posterUrl: string | null;
+  hasPoster: boolean;
+}
+
+export class PostgresFilms implements Films {
+  constructor(private readonly connection: Connection) {}
+
+  async find(id: string): Promise<FilmWithProfile | undefined> {
+    const { rows } = await this.connection.db.query(
+      `SELECT f.id, f.number, f.title, p.film_id IS NOT NULL AS enriched, p.released_on::text AS "releasedOn", p.genre,
+              p.distributor, p.director_id AS "directorId", d.name AS director, p.poster_url AS "posterUrl",
+              o.stored_at IS NOT NULL AS "hasPoster"
+         FROM films f
+         LEFT JOIN film_profiles p ON p.film_id = f.id
+         LEFT JOIN people d ON d.id = p.director_id
+         LEFT JOIN posters o ON o.film_id = f.id
+        WHERE f.id = $1`,
+      [id],
+    );
+    const row = rows[0] as FilmRow | undefined;
+    if (!row) return undefined;
+    const { number, title, enriched, releasedOn, genre, distributor, directorId, posterUrl, hasPoster } = row;
+    const director = directorId !== null && row.director !== null ? { id: directorId, name: row.director } : null;
+    const profile = enriched ? { filmId: id, releasedOn, genre, distributor, director, posterUrl } : undefined;
+    return { id, number, title, profile, hasPoster };
+  }
+
+  discover(film: Film, events: readonly NewEvent[]): Promise<boolean> {
+    return this.connection.transaction((tx) => storeFilm(tx, film, events));
+  }
+
+  requestEnrichment(filmId: string, events: readonly NewEvent[]): Promise<boolean> {
+    return this.connection.transaction(async (tx) => {
+      if (!(await lockFilm(tx, filmId))) return false;
+      await write(tx, events);
+      return true;
+    });
+  }
+
+  saveProfile(
+    profile: FilmProfile,
+    events: { readonly enriched: readonly NewEvent[]; readonly posterRequested: readonly NewEvent[] },
+  ): Promise<void> {
+    return this.connection.transaction(async (tx) => {
+      if (!(await lockFilm(tx, profile.filmId))) return;
+      if (await upsertProfile(tx, profile)) await write(tx, events.enriched);
+      if (profile.posterUrl !== null && (await intendPoster(tx, profile.filmId, profile.posterUrl)))
+        await write(tx, events.posterRequested);
+    });
+  }
+}
+
+/**
+ * @returns whether the film is new; then the events are written too. Its row is locked in either case, so that it cannot
+ *   be removed as an orphan before what refers to it is there
+ */
+export async function storeFilm(tx: Queryable, film: Film, discovered: readonly NewEvent[]): Promise<boolean> {
+  const { rows } = await tx.query(
+    `INSERT INTO films (id, number, title) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET title = films.title RETURNING (xmax = 0) AS new`,
+    [film.id, film.number, film.title],
+  );
+  const { new: isNew } = rows[0] as { new: boolean };
+  if (isNew) await write(tx, discovered);
+  return isNew;
+}
+
+/** Against its removal until the transaction ends. @returns false when there is no such film */
+export async function lockFilm(tx: Queryable, filmId: string): Promise<boolean> {
+  const { rows } = await tx.query('SELECT FROM films WHERE id = $1 FOR UPDATE', [filmId]);
+  return rows.length > 0;
+}
+
+/** @returns whether the film was removed: it is not while anything refers to it. Needs the film's lock */
+export async function removeOrphan(tx: Queryable, filmId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `DELETE FROM films
+      WHERE id = $1
+        AND NOT EXISTS (SELECT FROM reviews WHERE film_id = $1)
+        AND NOT EXISTS (SELECT FROM watchlist_entries WHERE film_id = $1 AND listed)
+        AND NOT EXISTS (SELECT FROM watch_events WHERE film_id = $1)`,
+    [filmId],
+  );
+  return rowCount === 1;
+}
+
+async function upsertProfile(tx: Queryable, profile: FilmProfile): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `INSERT INTO film_profiles AS old (film_id, released_on, genre, distributor, director_id, poster_url)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (film_id) DO UPDATE
+       SET released_on = excluded.released_on, genre = excluded.genre, distributor = excluded.distributor,
+           director_id = excluded.director_id, poster_url = excluded.poster_url, enriched_at = clock_timestamp()
+       WHERE (old.released_on, old.genre, old.distributor, old.director_id, old.poster_url) IS DISTINCT FROM
+             (excluded.released_on, excluded.genre, excluded.distributor, excluded.director_id, excluded.poster_url)`,
+    [
+      profile.filmId,
+      profile.releasedOn,
+      profile.genre,
+      profile.distributor,
+      profile.director?.id ?? null,
+      profile.posterUrl,
+    ],
+  );
+  return rowCount === 1;
+}
+
+/** @returns false when the intent was there already, carried out or not */
+async function intendPoster(tx: Queryable, filmId: string, url: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `INSERT INTO posters (film_id, source_url, object_key) VALUES ($1, $2, 'posters/' || $1::text || '/original')
+     ON CONFLICT (film_id) DO NOTHING`,
+    [filmId, url],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,14 @@
+import type { Handler } from 'temporal-outbox';
+import type { Connection } from '../adapters/postgres/connection';
+import { searchIndex } from './searchIndex';
+import { searchRemoval } from './searchRemoval';
+
+export interface HandlerDeps {
+  /** Transactions of its own, for handlers whose effects lie elsewhere. */
+  readonly connection: Connection;
+}
+
+/** Every handler of this application; each worker runs all of them. */
+export function createHandlers(_deps: HandlerDeps): Handler[] {
+  return [searchIndex(), searchRemoval()];
+}

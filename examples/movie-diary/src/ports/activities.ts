@@ -1,0 +1,23 @@
+import type { NewEvent } from 'temporal-outbox/producer';
+import type { Activity } from '../domain/activity';
+
+export type DeliveryState = 'requested' | 'delivered' | 'refused';
+
+export interface Activities {
+  find(id: string): Promise<Activity | undefined>;
+  /**
+   * Keeps an outgoing activity and asks for its delivery to these inboxes, in one transaction. What is there already,
+   * activity or delivery, is left alone and has no second event.
+   *
+   * @param requested the event of the delivery to one inbox
+   */
+  add(
+    userId: string,
+    activity: Activity,
+    inboxes: readonly string[],
+    requested: (inbox: string) => NewEvent,
+  ): Promise<void>;
+  /** Locks the delivery until the transaction ends, so that one activity is never on its way to an inbox twice at once. */
+  lockDelivery(id: string, inbox: string): Promise<{ state: DeliveryState; userId: string } | undefined>;
+  settleDelivery(id: string, inbox: string, state: 'delivered' | 'refused'): Promise<void>;
+}

@@ -1,0 +1,29 @@
+import { Pool } from 'pg';
+import { pooled } from './adapters/postgres/connection';
+import { repositories } from './adapters/postgres/repositories';
+import { buildServer } from './server/app';
+import { readSettings } from './settings';
+
+/**
+ * The HTTP server as a process of its own. It knows PostgreSQL only: it starts and serves while NATS and Temporal are
+ * down, and what it writes meanwhile is handled when they are back.
+ */
+async function main(): Promise<void> {
+  const { databaseUrl, origin, host, port } = readSettings(process.env);
+  const pool = new Pool({ connectionString: databaseUrl, application_name: 'movie-diary server' });
+  // A connection that dies while idle is replaced at the next query; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  const app = await buildServer({ ...repositories(pooled(pool)), origin }, { level: 'warn' });
+  const stop = async () => {
+    await app.close();
+    await pool.end();
+  };
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void stop());
+  await app.listen({ host, port });
+  process.stderr.write('The server is ready\n');
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`The server could not start: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+});

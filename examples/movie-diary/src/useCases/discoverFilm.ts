@@ -1,0 +1,13 @@
+import { filmOf, type Film } from '../domain/film';
+import { MovieDiscovered } from '../events/films';
+import type { Films } from '../ports/films';
+
+/** @returns the film, and whether it was unknown until now */
+export async function discoverFilm(
+  films: Films,
+  { number, title }: { readonly number: number; readonly title: string },
+): Promise<{ film: Film; isNew: boolean }> {
+  const film = filmOf(number, title);
+  const event = MovieDiscovered.event({ aggregateId: film.id, payload: { filmId: film.id, number, title } });
+  return { film, isNew: await films.discover(film, [event]) };
+}

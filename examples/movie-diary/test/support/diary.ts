@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'pg';
+import type { Handler } from 'temporal-outbox';
+import { freePort } from '../../../../src/servers/ports';
+import { eventually } from '../../../../test/support/eventually';
+import { TestOutbox, type InProcessWorker, type Settings } from '../../../../test/support/outbox';
+import { pooled, type Connection } from '../../src/adapters/postgres/connection';
+import { migrateDiary } from '../../src/adapters/postgres/migrate';
+import { repositories, type Repositories } from '../../src/adapters/postgres/repositories';
+import { EVENTS } from '../../src/events';
+import { createHandlers, type HandlerDeps } from '../../src/handlers/createHandlers';
+import { buildServer } from '../../src/server/app';
+
+export const BACKENDS = ['db', 'nats'] as const;
+
+/** One instance of the application over a database, stream and relay of its own, inside this process. */
+export class TestDiary {
+  private constructor(
+    readonly outbox: TestOutbox,
+    readonly pool: Pool,
+    readonly connection: Connection,
+    readonly repositories: Repositories,
+    readonly origin: string,
+  ) {}
+
+  static async create(settings: Settings = {}): Promise<TestDiary> {
+    const outbox = await TestOutbox.create(settings);
+    // What the application enqueues goes to the schema that its environment names.
+    process.env.OUTBOX_SCHEMA = outbox.database.schema;
+    const pool = new Pool({ connectionString: outbox.database.url, max: 10 });
+    pool.on('error', () => undefined);
+    await migrateDiary(pool);
+    const connection = pooled(pool);
+    const stored = repositories(connection);
+    const port = await freePort();
+    const origin = `http://127.0.0.1:${port}`;
+    const server = await buildServer({ ...stored, origin });
+    await server.listen({ host: '127.0.0.1', port });
+    outbox.onClose(async () => {
+      await server.close();
+      await pool.end();
+    });
+    return new TestDiary(outbox, pool, connection, stored, origin);
+  }
+
+  /** A worker with the application's handlers; `deps` replaces adapters. */
+  startWorker(settings: Settings = {}, deps: Partial<HandlerDeps> = {}): Promise<InProcessWorker> {
+    return this.outbox.startWorker(settings, { handlers: this.handlers(deps), events: EVENTS });
+  }
+
+  handlers(deps: Partial<HandlerDeps> = {}): Handler[] {
+    return createHandlers({ connection: this.connection, ...deps });
+  }
+
+  /** A request, and the answer's body. Fails on a status that is none of a success. */
+  async request<T = unknown>(method: 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE', url: string, body?: object) {
+    const answer = await fetch(`${this.origin}${url}`, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${url} answered ${answer.status}: ${text}`);
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  async user(name = `u${randomUUID().slice(0, 8)}`): Promise<{ id: string; name: string }> {
+    return this.request('PUT', `/users/${name}`, { displayName: name });
+  }
+
+  /** Ids and types of all events so far, oldest first. */
+  async events(): Promise<{ id: string; type: string }[]> {
+    const { rows } = await this.outbox.db.query<{ id: string; type: string }>(
+      'SELECT event_id::text AS id, event_type AS type FROM :schema.event_queue q ORDER BY q.id',
+    );
+    return rows;
+  }
+
+  /** Resolves when all is published, and every handler is through with every event, follow-ups included. */
+  async settled(ms = 60_000): Promise<void> {
+    await this.outbox.allDone(ms);
+    await eventually(() => this.unhandled().then((count) => count === 0), ms, 'every event handled');
+    // A handler may have written another one.
+    const { rowsByStatus } = this.outbox;
+    const open = Object.keys(await rowsByStatus.call(this.outbox)).filter((status) => status !== 'done');
+    if (open.length > 0) await this.settled(ms);
+  }
+
+  private async unhandled(): Promise<number> {
+    const { rows } = await this.outbox.db.query<{ count: number }>(
+      `SELECT count(*)::integer AS count
+         FROM :schema.event_queue q
+         JOIN LATERAL jsonb_each((SELECT handler_events FROM :schema.outbox_installation)) AS wanted (handler, types)
+           ON wanted.types ? q.event_type
+         LEFT JOIN :schema.processed_events p ON p.event_id = q.event_id AND p.handler = wanted.handler
+        WHERE p.status IS DISTINCT FROM 'done'`,
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  close(): Promise<void> {
+    return this.outbox.close();
+  }
+}
