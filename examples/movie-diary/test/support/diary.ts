@@ -80,8 +80,7 @@ export class TestDiary {
     await this.outbox.allDone(ms);
     await eventually(() => this.unhandled().then((count) => count === 0), ms, 'every event handled');
     // A handler may have written another one.
-    const { rowsByStatus } = this.outbox;
-    const open = Object.keys(await rowsByStatus.call(this.outbox)).filter((status) => status !== 'done');
+    const open = Object.keys(await this.outbox.rowsByStatus()).filter((status) => status !== 'done');
     if (open.length > 0) await this.settled(ms);
   }
 
