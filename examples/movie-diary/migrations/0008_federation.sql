@@ -6,7 +6,9 @@ CREATE TABLE remote_actors (
   public_key   text        NOT NULL,
   display_name text        NOT NULL,
   moved_to     text,
+  -- Of the name and of the move, each on its own: a move may overtake a change of the name that it says nothing about.
   version      integer     NOT NULL DEFAULT 0,
+  move_version integer     NOT NULL DEFAULT 0,
   fetched_at   timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
@@ -40,24 +42,28 @@ CREATE TABLE received_activities (
   PRIMARY KEY (id, user_id)
 );
 
--- Reviews of actors that somebody here follows. A deleted one stays as a tombstone, so a late copy does not revive it.
+-- Reviews of actors of other instances; a feed shows those of the actors that its user follows. A deleted one stays as a
+-- tombstone without its content, so a late copy does not revive it; it may be known before the review is.
 CREATE TABLE remote_reviews (
   uri         text        PRIMARY KEY,
   actor       text        NOT NULL,
-  film_number integer     NOT NULL,
-  film_title  text        NOT NULL,
-  rating      integer     NOT NULL CHECK (rating BETWEEN 1 AND 10),
+  film_number integer,
+  film_title  text,
+  rating      integer     CHECK (rating BETWEEN 1 AND 10),
   comment     text,
-  watched_on  date        NOT NULL,
+  watched_on  date,
   version     integer     NOT NULL,
-  deleted     boolean     NOT NULL DEFAULT false
+  deleted     boolean     NOT NULL DEFAULT false,
+  CHECK (num_nonnulls(film_number, film_title, rating, watched_on) = CASE WHEN deleted THEN 0 ELSE 4 END),
+  CHECK (NOT deleted OR comment IS NULL)
 );
 CREATE INDEX remote_reviews_actor ON remote_reviews (actor);
 
--- Reactions of remote actors to reviews of this instance, and what they tell of their own watchlists.
+-- What remote actors think of a review, a film (on their watchlist) or a user (a block): the object is the review's or the
+-- user's URI, or the film's id.
 CREATE TABLE remote_reactions (
   actor      text    NOT NULL,
-  kind       text    NOT NULL CHECK (kind IN ('like', 'announce', 'watchlist')),
+  kind       text    NOT NULL CHECK (kind IN ('like', 'announce', 'watchlist', 'block')),
   object     text    NOT NULL,
   active     boolean NOT NULL,
   version    integer NOT NULL,
