@@ -20,4 +20,6 @@ export interface Activities {
   /** Locks the delivery until the transaction ends, so that one activity is never on its way to an inbox twice at once. */
   lockDelivery(id: string, inbox: string): Promise<{ state: DeliveryState; userId: string } | undefined>;
   settleDelivery(id: string, inbox: string, state: 'delivered' | 'refused'): Promise<void>;
+  /** Whether the inbox is one of an actor whom the user blocks now. */
+  isBlocked(userId: string, inbox: string): Promise<boolean>;
 }

@@ -11,4 +11,13 @@ export interface RemoteActor {
 export interface RemoteActors {
   /** From what is stored, else from the actor's own instance, and then stored. @throws Error when that does not answer */
   resolve(uri: string, signal?: AbortSignal): Promise<RemoteActor>;
+  /** From the actor's own instance, and then stored: its profile or its key is another now. @throws Error as `resolve` */
+  refresh(uri: string, signal?: AbortSignal): Promise<RemoteActor>;
+}
+
+/** What is remembered of actors elsewhere. */
+export interface StoredActors {
+  find(uri: string): Promise<RemoteActor | undefined>;
+  /** What is stored already of a later version stays. */
+  save(actor: RemoteActor, version: number): Promise<void>;
 }

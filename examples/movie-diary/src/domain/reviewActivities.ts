@@ -1,0 +1,54 @@
+import { reviewUri, type Activity } from './activity';
+import type { Film } from './film';
+import { activityOf, type Occurrence } from './occurrence';
+import type { ReviewContent } from './review';
+
+/** A review as other instances see it. */
+export interface Note extends ReviewContent {
+  /** The review's URI. */
+  readonly id: string;
+  readonly type: 'Note';
+  readonly attributedTo: string;
+  readonly film: Pick<Film, 'number' | 'title'>;
+  readonly version: number;
+}
+
+/** What is left of a review that was deleted. */
+export interface Tombstone {
+  readonly id: string;
+  readonly type: 'Tombstone';
+  readonly version: number;
+}
+
+interface Told extends ReviewContent {
+  readonly reviewId: string;
+  readonly film: Pick<Film, 'number' | 'title'>;
+}
+
+export function note(
+  { origin, actor, version }: Pick<Occurrence, 'origin' | 'actor' | 'version'>,
+  { reviewId, film, rating, comment, watchedOn }: Told,
+): Note {
+  const { number, title } = film;
+  const id = reviewUri(origin, reviewId);
+  return { id, type: 'Note', attributedTo: actor, film: { number, title }, rating, comment, watchedOn, version };
+}
+
+export function tombstone({ origin, version }: Pick<Occurrence, 'origin' | 'version'>, reviewId: string): Tombstone {
+  return { id: reviewUri(origin, reviewId), type: 'Tombstone', version };
+}
+
+export function createReview(occurrence: Occurrence, review: Told): Activity {
+  const object = note(occurrence, review);
+  return activityOf('Create', object.id, occurrence, { object });
+}
+
+export function updateReview(occurrence: Occurrence, review: Told): Activity {
+  const object = note(occurrence, review);
+  return activityOf('Update', object.id, occurrence, { object });
+}
+
+export function deleteReview(occurrence: Occurrence, reviewId: string): Activity {
+  const object = tombstone(occurrence, reviewId);
+  return activityOf('Delete', object.id, occurrence, { object });
+}
