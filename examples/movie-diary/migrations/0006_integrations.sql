@@ -10,9 +10,11 @@ CREATE TABLE watch_events (
 );
 CREATE INDEX watch_events_film ON watch_events (film_id);
 
+-- Refused rows are kept as [{ "line": 3, "reason": "…" }]. The digest tells a repeat from another file under the same id.
 CREATE TABLE diary_imports (
   id          uuid        PRIMARY KEY,
   user_id     uuid        NOT NULL REFERENCES users,
+  sha256      text        NOT NULL,
   imported    integer     NOT NULL,
   refused     jsonb       NOT NULL,
   imported_at timestamptz NOT NULL DEFAULT clock_timestamp()

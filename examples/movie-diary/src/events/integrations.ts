@@ -1,11 +1,11 @@
 import { defineEvent } from 'temporal-outbox/producer';
 import { z } from 'zod';
-import { id } from './fields';
+import { id, source } from './fields';
 
 /** A media server reported that a user has watched a film. */
 export const WatchEventReceived = defineEvent('WatchEventReceived', {
   aggregateType: 'watch-event',
-  schema: z.object({ watchEventId: id, userId: id, filmId: id, source: z.string(), watchedAt: z.iso.datetime() }),
+  schema: z.object({ watchEventId: id, userId: id, filmId: id, source, watchedAt: z.iso.datetime() }),
 });
 /** A diary came in from a file; each review of it has an event of its own too. */
 export const DiaryImported = defineEvent('DiaryImported', {

@@ -1,8 +1,8 @@
 import { defineEvent } from 'temporal-outbox/producer';
 import { z } from 'zod';
-import { id } from './fields';
+import { id, personName } from './fields';
 
-const person = z.object({ personId: id, name: z.string().min(1).max(500) });
+const person = z.object({ personId: id, name: personName });
 
 export const PersonDiscovered = defineEvent('PersonDiscovered', { aggregateType: 'person', schema: person });
 export const PersonEnrichmentRequested = defineEvent('PersonEnrichmentRequested', {

@@ -2,6 +2,7 @@ import type { Handler } from 'temporal-outbox';
 import type { Connection } from '../adapters/postgres/connection';
 import { searchIndex } from './searchIndex';
 import { searchRemoval } from './searchRemoval';
+import { wrapUp } from './wrapUp';
 
 export interface HandlerDeps {
   /** Transactions of its own, for handlers whose effects lie elsewhere. */
@@ -9,6 +10,6 @@ export interface HandlerDeps {
 }
 
 /** Every handler of this application; each worker runs all of them. */
-export function createHandlers(_deps: HandlerDeps): Handler[] {
-  return [searchIndex(), searchRemoval()];
+export function createHandlers({ connection }: HandlerDeps): Handler[] {
+  return [searchIndex(), searchRemoval(), wrapUp(connection)];
 }

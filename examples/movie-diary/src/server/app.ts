@@ -4,8 +4,12 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import type { Repositories } from '../adapters/postgres/repositories';
 import { answerErrors } from './errors';
 import { filmRoutes } from './films';
+import { integrationRoutes } from './integrations';
 import { reviewRoutes } from './reviews';
+import { searchRoutes } from './search';
 import { userRoutes } from './users';
+import { watchlistRoutes } from './watchlist';
+import { wrapUpRoutes } from './wrapUps';
 
 export interface ServerDeps extends Repositories {
   /** Where this instance is reached from outside, without a slash at the end: its actors and reviews are named by it. */
@@ -28,6 +32,15 @@ export async function buildServer(
   });
   await app.register(swaggerUi, { routePrefix: '/docs' });
   app.get('/health', () => ({ status: 'ok' }));
-  for (const routes of [userRoutes, reviewRoutes, filmRoutes]) await app.register(routes, deps);
+  for (const routes of [
+    userRoutes,
+    reviewRoutes,
+    filmRoutes,
+    watchlistRoutes,
+    wrapUpRoutes,
+    integrationRoutes,
+    searchRoutes,
+  ])
+    await app.register(routes, deps);
   return app;
 }

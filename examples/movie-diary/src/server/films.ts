@@ -6,9 +6,9 @@ import { discoverFilm } from '../useCases/discoverFilm';
 import { requestFilmEnrichment } from '../useCases/requestFilmEnrichment';
 import { requestPersonEnrichment } from '../useCases/requestPersonEnrichment';
 import type { ServerDeps } from './app';
-import { jsonSchema } from './schema';
+import { jsonSchema, numberInPath } from './schema';
 
-const byNumber = z.strictObject({ number: z.string().regex(/^[1-9]\d{0,8}$/) });
+const byNumber = z.strictObject({ number: numberInPath });
 const title = z.strictObject({ title: filmTitle });
 const byId = z.strictObject({ id });
 

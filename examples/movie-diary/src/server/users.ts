@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { uri, userName } from '../events/fields';
+import { displayName, uri, userName } from '../events/fields';
 import { changeProfile } from '../useCases/changeProfile';
 import { moveAccount } from '../useCases/moveAccount';
 import { registerUser } from '../useCases/registerUser';
@@ -9,7 +9,7 @@ import { userNamed } from './caller';
 import { jsonSchema } from './schema';
 
 const params = z.strictObject({ user: userName });
-const profile = z.strictObject({ displayName: z.string().min(1).max(100) });
+const profile = z.strictObject({ displayName });
 const move = z.strictObject({ target: uri });
 
 export function userRoutes(app: FastifyInstance, { users }: ServerDeps, done: () => void): void {

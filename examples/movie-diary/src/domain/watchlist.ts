@@ -1,0 +1,8 @@
+import type { Film } from './film';
+
+export interface WatchlistEntry {
+  readonly film: Film;
+  readonly listed: boolean;
+  /** 1 when it is first added, one more at each removal and each further addition. */
+  readonly version: number;
+}
