@@ -121,3 +121,15 @@ export class UnknownHandlerError extends Error {
     this.name = 'UnknownHandlerError';
   }
 }
+
+/** Outbox, stream and handlers could not be compared. Says what is missing. */
+export class ReconcileError extends Error {
+  constructor(
+    readonly kind: 'no-stream' | 'broker-away',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'ReconcileError';
+  }
+}

@@ -8,6 +8,7 @@ export {
   MigrationError,
   NotHandledError,
   PublishError,
+  ReconcileError,
   RelayMismatchError,
   UnknownHandlerError,
   type EnqueueErrorKind,
@@ -51,6 +52,18 @@ export {
 export { openDatabase, type Database, type Queryable } from './postgres/database';
 export { migrate, type MigrateResult } from './postgres/migrate';
 export { createLogger, type Logger } from './logger';
+export { reconcile, type ReconcileOptions } from './reconcile/reconcile';
+export type {
+  DeadEvent,
+  DoubledEvent,
+  Findings,
+  LostEvent,
+  NotJudged,
+  Reconciliation,
+  UnderWay,
+  UnhandledEvent,
+  Verdict,
+} from './reconcile/result';
 export { installRuntime } from './temporal/runtime';
 export { waitUntilHandled, type WaitUntilHandledOptions } from './waitUntilHandled';
 export { createWorker, type CreateWorkerOptions, type OutboxWorker } from './createWorker';

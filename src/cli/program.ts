@@ -10,6 +10,7 @@ import { addForget } from '../commands/forget';
 import { addHandlers } from '../commands/handlers';
 import { addMigrate } from '../commands/migrate';
 import { addPause } from '../commands/pause';
+import { addReconcile } from '../commands/reconcile';
 import { addReemit } from '../commands/reemit';
 import { addResume } from '../commands/resume';
 import { addRetry } from '../commands/retry';
@@ -44,7 +45,8 @@ Environment:
 Exit codes:
   0  done
   1  failed; the reason is on stderr
-  2  wrong use: unknown verb, option or argument`;
+  2  wrong use: unknown verb, option or argument
+  3  not settled yet; of \`outbox reconcile\` only`;
 
 /** The command line. Each verb adds itself; nothing is loaded for a verb that is not called. */
 export function createProgram(): Command {
@@ -61,7 +63,7 @@ export function createProgram(): Command {
     .exitOverride();
   for (const add of [
     addDev, addMigrate, addWorker, addEnqueue, addStatus, addShow, addDead, addReemit, addRetry, addSkip, addHandlers,
-    addForget, addPause, addResume, addDrain, addConfig,
+    addForget, addReconcile, addPause, addResume, addDrain, addConfig,
   ]) add(program); // prettier-ignore
   return program;
 }

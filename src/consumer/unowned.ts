@@ -4,6 +4,7 @@ import type { Config } from '../config';
 import { findUnowned } from '../deliveries/findUnowned';
 import type { Database } from '../postgres/database';
 import type { Graveyard } from './graveyard';
+import { takesSubject } from './given';
 import { managerOver, readStored, type StoredEvent } from './storedEvents';
 
 const MAX_PER_LOOK = 1_000;
@@ -58,7 +59,7 @@ export class Unowned {
       config.nats,
       sequences.filter((sequence) => !this.deps.holds(sequence)),
     );
-    const unowned = await this.withoutOwner(stored.filter(({ subject }) => isDelivered(consumer, subject)));
+    const unowned = await this.withoutOwner(stored.filter(({ subject }) => takesSubject(consumer, subject)));
     const now = clock();
     this.forgetAllBut(unowned);
     const patience = config.relay.backoffMaxMs + ackWaitMs;
@@ -94,16 +95,4 @@ export class Unowned {
     const kept = new Set(unowned.map(({ sequence }) => sequence));
     for (const sequence of this.suspects.keys()) if (!kept.has(sequence)) this.suspects.delete(sequence);
   }
-}
-
-/** An operator may have given the consumer a filter: what it leaves out is nobody's to handle. */
-function isDelivered({ config }: ConsumerInfo, subject: string): boolean {
-  const filters = config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []);
-  return filters.length === 0 || filters.some((filter) => matches(filter.split('.'), subject.split('.')));
-}
-
-function matches(filter: readonly string[], subject: readonly string[]): boolean {
-  const last = filter.length - 1;
-  if (filter[last] === '>') return subject.length > last && matches(filter.slice(0, last), subject.slice(0, last));
-  return filter.length === subject.length && filter.every((token, index) => token === '*' || token === subject[index]);
 }

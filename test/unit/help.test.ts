@@ -31,8 +31,8 @@ test('`outbox --help` names every verb of the design', () => {
   const names = createProgram().commands.map((command) => command.name());
   expect(names.sort()).toEqual(
     [
-      ...['config', 'dead', 'dev', 'drain', 'enqueue', 'forget', 'handlers', 'migrate', 'pause', 'reemit', 'resume'],
-      ...['retry', 'show', 'skip', 'status', 'worker'],
+      ...['config', 'dead', 'dev', 'drain', 'enqueue', 'forget', 'handlers', 'migrate', 'pause', 'reconcile', 'reemit'],
+      ...['resume', 'retry', 'show', 'skip', 'status', 'worker'],
     ].sort(),
   );
 });

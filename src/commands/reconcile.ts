@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { positive, time } from '../cli/arguments';
+import { withDatabase } from '../cli/database';
+import { CommandFailure, EXIT } from '../cli/failure';
+import { counted, note, print, printJson } from '../cli/output';
+import { renderReconciliation } from '../cli/reconcilePage';
+import { loadConfig } from '../config';
+import type { Reconciliation } from '../reconcile/result';
+
+interface ReconcileVerbOptions {
+  since?: string;
+  limit: number;
+  json?: boolean;
+}
+
+export function addReconcile(program: Command): void {
+  program
+    .command('reconcile')
+    .summary('compare outbox, stream and handlers by event id')
+    .description(
+      'Compares the outbox, the stream (backend nats) and what handlers did, event by event, and names each that is lost, doubled or unhandled. Only reads, and may run at any time: what comes in meanwhile is not looked at. Reads the whole outbox and the headers of the whole stream.',
+    )
+    .option(
+      '--since <time>',
+      'only events that became due at this time or later (ISO 8601, UTC unless it names a zone); what is under way or dead is counted all the same',
+      time,
+    )
+    .option('--limit <ids>', 'show at most so many ids of each class', positive, 20)
+    .option('--json', 'print the result as a JSON object')
+    .addHelpText(
+      'after',
+      `
+  lost       the outbox calls it published, and the stream should hold it
+             and does not
+  doubled    a further copy of it stands in the stream
+  unhandled  a recorded handler of its type has neither done it, nor will
+             try it again, nor gave it up, nor was told to skip it
+
+Exits with 0 when everything agrees, with 1 when there are faults, and with 3
+when there are none so far, but events are under way or dead: run it again
+when they are settled.
+
+Examples:
+  outbox reconcile
+  outbox reconcile --since 2026-07-01T08:30:00Z --limit 100
+  outbox reconcile --json | jq -r '.unhandled.shown[].eventId'`,
+    )
+    .action(runReconcile);
+}
+
+async function runReconcile({ since, limit, json }: ReconcileVerbOptions): Promise<void> {
+  const config = loadConfig();
+  // Loaded here, since it brings the NATS client along, which other verbs do not need.
+  const { compare } = await import('../reconcile/reconcile.js');
+  const found = await withDatabase(config, (db) =>
+    compare(db, config, { limit, ...(since !== undefined && { since }) }),
+  );
+  if (json) printJson(found);
+  else print(renderReconciliation(found));
+  switch (found.verdict) {
+    case 'agrees':
+      if (!json) note('Everything agrees.');
+      return;
+    case 'faults':
+      throw new CommandFailure(`${faults(found)}. Look at one with \`outbox show <event_id>\`.`);
+    case 'not settled':
+      throw new CommandFailure(`No faults, but not settled yet: ${openOf(found)}.`, EXIT.notSettled);
+  }
+}
+
+function faults({ lost, doubled, unhandled }: Reconciliation): string {
+  const parts = [
+    lost.count > 0 && `${counted(lost.count, 'event')} lost`,
+    doubled.count > 0 && `${counted(doubled.count, 'copy').replace('copys', 'copies')} too many`,
+    unhandled.count > 0 && `${counted(unhandled.count, 'handling')} missing`,
+  ];
+  return parts.filter(Boolean).join(', ');
+}
+
+function openOf({ dead, underWay }: Reconciliation): string {
+  const { scheduled: _, ...open } = underWay;
+  const rest = Object.values(open).reduce((sum, count) => sum + count, 0);
+  const parts = [
+    rest > 0 && `${rest.toLocaleString('en-US')} under way, so run it again`,
+    dead.count > 0 &&
+      `${counted(dead.count, 'dead letter')}, to be handed back with \`outbox reemit <id…>\` or given up with \`outbox skip\``,
+  ];
+  return parts.filter(Boolean).join('; ');
+}
