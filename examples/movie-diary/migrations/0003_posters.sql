@@ -1,10 +1,13 @@
 -- The intent to have a poster, written with the profile that names it, and what came of it. Objects of a film are only
 -- touched while this row is locked; it outlives the film until its objects are removed, so it references nothing.
 CREATE TABLE posters (
-  film_id    uuid        PRIMARY KEY,
-  source_url text        NOT NULL,
-  object_key text        NOT NULL,
-  sha256     text,
-  stored_at  timestamptz,
-  CHECK ((sha256 IS NULL) = (stored_at IS NULL))
+  film_id            uuid        PRIMARY KEY,
+  source_url         text        NOT NULL,
+  object_key         text        NOT NULL,
+  sha256             text,
+  stored_at          timestamptz,
+  -- Of a stored original that is no image that can be read: no attempt will ever make a copy of it.
+  unreadable_because text,
+  CHECK ((sha256 IS NULL) = (stored_at IS NULL)),
+  CHECK (unreadable_because IS NULL OR sha256 IS NOT NULL)
 );

@@ -1,26 +1,53 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Pool } from 'pg';
 import type { Handler } from 'temporal-outbox';
 import { freePort } from '../../../../src/servers/ports';
 import { eventually } from '../../../../test/support/eventually';
 import { TestOutbox, type InProcessWorker, type Settings } from '../../../../test/support/outbox';
+import {
+  startMetadataProvider,
+  type MetadataProviderOptions,
+  type MetadataProviderServer,
+} from '../../demo/metadataProvider';
+import { NO_FAULTS } from '../../demo/faults';
+import { HttpInboxes } from '../../src/adapters/http/inboxes';
+import { HttpMetadataProvider } from '../../src/adapters/http/metadata';
+import { HttpRemoteActors } from '../../src/adapters/http/remoteActors';
+import { SharpImages } from '../../src/adapters/images/sharp';
+import { FileSystemObjectStore } from '../../src/adapters/objectStore/fileSystem';
 import { pooled, type Connection } from '../../src/adapters/postgres/connection';
 import { migrateDiary } from '../../src/adapters/postgres/migrate';
+import { PostgresStoredActors } from '../../src/adapters/postgres/remoteActors';
 import { repositories, type Repositories } from '../../src/adapters/postgres/repositories';
 import { EVENTS } from '../../src/events';
 import { createHandlers, type HandlerDeps } from '../../src/handlers/createHandlers';
+import type { MetadataProvider } from '../../src/ports/metadata';
+import type { ObjectStore } from '../../src/ports/objectStore';
 import { buildServer } from '../../src/server/app';
 
 export const BACKENDS = ['db', 'nats'] as const;
 
+const KNOWS_NOTHING: MetadataProvider = {
+  film: () => Promise.resolve(undefined),
+  person: () => Promise.resolve(undefined),
+  image: () => Promise.resolve(undefined),
+};
+
 /** One instance of the application over a database, stream and relay of its own, inside this process. */
 export class TestDiary {
+  /** Of the handlers: one that knows nothing, until `startProvider`. */
+  metadata: MetadataProvider = KNOWS_NOTHING;
+
   private constructor(
     readonly outbox: TestOutbox,
     readonly pool: Pool,
     readonly connection: Connection,
     readonly repositories: Repositories,
     readonly origin: string,
+    readonly objects: ObjectStore,
   ) {}
 
   static async create(settings: Settings = {}): Promise<TestDiary> {
@@ -32,6 +59,7 @@ export class TestDiary {
     await migrateDiary(pool);
     const connection = pooled(pool);
     const stored = repositories(connection);
+    const directory = await mkdtemp(join(tmpdir(), 'movie-diary-'));
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const server = await buildServer({ ...stored, origin });
@@ -39,8 +67,9 @@ export class TestDiary {
     outbox.onClose(async () => {
       await server.close();
       await pool.end();
+      await rm(directory, { recursive: true });
     });
-    return new TestDiary(outbox, pool, connection, stored, origin);
+    return new TestDiary(outbox, pool, connection, stored, origin, new FileSystemObjectStore(directory));
   }
 
   /** A worker with the application's handlers; `deps` replaces adapters. */
@@ -49,7 +78,18 @@ export class TestDiary {
   }
 
   handlers(deps: Partial<HandlerDeps> = {}): Handler[] {
-    return createHandlers({ connection: this.connection, ...deps });
+    const { connection, origin, metadata, objects } = this;
+    const remoteActors = new HttpRemoteActors(new PostgresStoredActors(connection));
+    const federation = { origin, remoteActors, inboxes: new HttpInboxes() };
+    return createHandlers({ connection, ...federation, metadata, objects, images: new SharpImages(), ...deps });
+  }
+
+  /** A provider for the handlers from now on; quick and without errors, unless told otherwise. */
+  async startProvider(options: MetadataProviderOptions = {}): Promise<MetadataProviderServer> {
+    const provider = await startMetadataProvider({ ...NO_FAULTS, ...options });
+    this.outbox.onClose(() => provider.close());
+    this.metadata = new HttpMetadataProvider(provider.url);
+    return provider;
   }
 
   /** A request, and the answer's body. Fails on a status that is none of a success. */

@@ -2,6 +2,7 @@ import type { NewEvent, Queryable } from 'temporal-outbox/producer';
 import type { Film, FilmProfile } from '../../domain/film';
 import type { Films, FilmWithProfile } from '../../ports/films';
 import { write, type Connection } from './connection';
+import { intendPoster, lockPoster } from './posters';
 
 interface FilmRow extends Film {
   enriched: boolean;
@@ -54,9 +55,13 @@ export class PostgresFilms implements Films {
     events: { readonly enriched: readonly NewEvent[]; readonly posterRequested: readonly NewEvent[] },
   ): Promise<void> {
     return this.connection.transaction(async (tx) => {
+      await lockPoster(tx, profile.filmId);
       if (!(await lockFilm(tx, profile.filmId))) return;
-      if (await upsertProfile(tx, profile)) await write(tx, events.enriched);
-      if (profile.posterUrl !== null && (await intendPoster(tx, profile.filmId, profile.posterUrl)))
+      const change = await upsertProfile(tx, profile);
+      if (!change) return;
+      await write(tx, events.enriched);
+      const { filmId, posterUrl } = profile;
+      if (posterUrl !== null && (await intendPoster(tx, filmId, posterUrl, change === 'new')))
         await write(tx, events.posterRequested);
     });
   }
@@ -96,15 +101,17 @@ export async function removeOrphan(tx: Queryable, filmId: string): Promise<boole
   return rowCount === 1;
 }
 
-async function upsertProfile(tx: Queryable, profile: FilmProfile): Promise<boolean> {
-  const { rowCount } = await tx.query(
+/** @returns undefined when it says the same already */
+async function upsertProfile(tx: Queryable, profile: FilmProfile): Promise<'new' | 'changed' | undefined> {
+  const { rows } = await tx.query(
     `INSERT INTO film_profiles AS old (film_id, released_on, genre, distributor, director_id, poster_url)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (film_id) DO UPDATE
        SET released_on = excluded.released_on, genre = excluded.genre, distributor = excluded.distributor,
            director_id = excluded.director_id, poster_url = excluded.poster_url, enriched_at = clock_timestamp()
        WHERE (old.released_on, old.genre, old.distributor, old.director_id, old.poster_url) IS DISTINCT FROM
-             (excluded.released_on, excluded.genre, excluded.distributor, excluded.director_id, excluded.poster_url)`,
+             (excluded.released_on, excluded.genre, excluded.distributor, excluded.director_id, excluded.poster_url)
+     RETURNING (xmax = 0) AS new`,
     [
       profile.filmId,
       profile.releasedOn,
@@ -114,15 +121,6 @@ async function upsertProfile(tx: Queryable, profile: FilmProfile): Promise<boole
       profile.posterUrl,
     ],
   );
-  return rowCount === 1;
-}
-
-/** @returns false when the intent was there already, carried out or not */
-async function intendPoster(tx: Queryable, filmId: string, url: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `INSERT INTO posters (film_id, source_url, object_key) VALUES ($1, $2, 'posters/' || $1::text || '/original')
-     ON CONFLICT (film_id) DO NOTHING`,
-    [filmId, url],
-  );
-  return rowCount === 1;
+  const row = rows[0] as { new: boolean } | undefined;
+  return row && (row.new ? 'new' : 'changed');
 }

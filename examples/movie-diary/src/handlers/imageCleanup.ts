@@ -1,0 +1,21 @@
+import { defineHandler, type Handler } from 'temporal-outbox';
+import { joined } from '../adapters/postgres/connection';
+import { PostgresPosters } from '../adapters/postgres/posters';
+import { MovieDeleted } from '../events/films';
+import type { ObjectStore } from '../ports/objectStore';
+import { removePoster } from '../useCases/removePoster';
+
+/**
+ * Safe to run again: an image that is not there counts as deleted, and the row goes last, so a run that died goes on where
+ * it was. A film that is there again by then is left alone: with its new profile it asks for its poster anew, whatever
+ * this handler had removed before it died.
+ */
+export function imageCleanup(objects: ObjectStore): Handler {
+  return defineHandler({
+    name: 'image-cleanup',
+    events: [MovieDeleted],
+    transactional: true,
+    run: ({ payload: { filmId } }, { tx, signal }) =>
+      removePoster({ posters: new PostgresPosters(joined(tx)), objects }, filmId, signal),
+  });
+}
