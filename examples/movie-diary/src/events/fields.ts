@@ -33,7 +33,8 @@ export const instant = z.iso
 export const uri = z
   .url({ protocol: /^https?$/ })
   .regex(/^https?:\/\/[\x21-\x7e]{1,990}$/)
-  .describe('an http or https URL of at most 1,000 characters');
+  // JSON Schema's own format for URIs lets through what is no URL, such as a port of 99999.
+  .meta({ format: 'http-url', description: 'an http or https URL of at most 1,000 characters' });
 export const rating = z.int().min(1).max(10);
 export const comment = text(0, 5_000).nullable();
 export const year = z.int().min(1888).max(9999);

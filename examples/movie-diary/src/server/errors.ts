@@ -18,4 +18,7 @@ export function answerErrors(app: FastifyInstance): void {
     request.log.error({ err: error }, 'A request failed');
     return reply.status(500).send({ error: 'The request failed. Nothing of it was written; it can be sent again.' });
   });
+  app.setNotFoundHandler((request, reply) =>
+    reply.status(404).send({ error: `There is nothing at this address for ${request.method}` }),
+  );
 }
