@@ -1,4 +1,5 @@
 import { activityId, type Activity } from './activity';
+import { instanceOf } from './instance';
 import { activityOf, type Occurrence } from './occurrence';
 
 export function follow(occurrence: Occurrence, target: string): Activity {
@@ -12,16 +13,11 @@ export function follow(occurrence: Occurrence, target: string): Activity {
  */
 export function accept(occurrence: Occurrence, follower: string): Activity {
   const { actor, version } = occurrence;
-  const id = activityId(originOf(follower), 'Follow', `${follower} ${actor}`, version);
+  const id = activityId(instanceOf(follower), 'Follow', `${follower} ${actor}`, version);
   const object = { id, type: 'Follow', actor: follower, object: actor, version };
   return activityOf('Accept', `${actor} ${follower}`, occurrence, { object });
 }
 
 export function block(occurrence: Occurrence, target: string): Activity {
   return activityOf('Block', `${occurrence.actor} ${target}`, occurrence, { object: target });
-}
-
-/** Of an instance, which may live below a path: what stands before `/users/<name>`. */
-function originOf(actor: string): string {
-  return actor.replace(/\/users\/[^/]*$/, '');
 }

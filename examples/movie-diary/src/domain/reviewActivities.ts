@@ -1,4 +1,4 @@
-import { reviewUri, type Activity } from './activity';
+import { activityId, reviewUri, type Activity } from './activity';
 import type { Film } from './film';
 import { activityOf, type Occurrence } from './occurrence';
 import type { ReviewContent } from './review';
@@ -51,4 +51,14 @@ export function updateReview(occurrence: Occurrence, review: Told): Activity {
 export function deleteReview(occurrence: Occurrence, reviewId: string): Activity {
   const object = tombstone(occurrence, reviewId);
   return activityOf('Delete', object.id, occurrence, { object });
+}
+
+/**
+ * Of the activities that may have told of the review before this version: its logging, each of its edits, and for those who
+ * began to follow in between, a Create of what it was then.
+ */
+export function idsOfReview(origin: string, reviewId: string, version: number): string[] {
+  const uri = reviewUri(origin, reviewId);
+  const versions = Array.from({ length: version - 1 }, (_, index) => index + 1);
+  return versions.flatMap((at) => (['Create', 'Update'] as const).map((type) => activityId(origin, type, uri, at)));
 }

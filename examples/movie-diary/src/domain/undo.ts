@@ -6,7 +6,10 @@ export function undo({ origin, actor, version, published }: Occurrence, original
   return { id: undoId(origin, original.id), type: 'Undo', actor, version, published, object: original };
 }
 
-/** A block and its end are told to the one who is blocked, who is told nothing else. */
+/**
+ * A block, its end, and the end of our follow that it brings about are told to the one who is blocked, who is told nothing
+ * else. Not knowing of that end, the other instance would go on sending what is refused here.
+ */
 export function isAboutBlock({ type, object }: Activity): boolean {
-  return type === 'Block' || (type === 'Undo' && (object as Activity).type === 'Block');
+  return type === 'Block' || (type === 'Undo' && ['Block', 'Follow'].includes((object as Activity).type));
 }

@@ -1,6 +1,6 @@
 import { defineEvent } from 'temporal-outbox/producer';
 import { z } from 'zod';
-import { id, uri, userName, version } from './fields';
+import { displayName, id, uri, userName, version } from './fields';
 
 export const UserRegistered = defineEvent('UserRegistered', {
   aggregateType: 'user',
@@ -8,7 +8,7 @@ export const UserRegistered = defineEvent('UserRegistered', {
 });
 export const ProfileUpdated = defineEvent('ProfileUpdated', {
   aggregateType: 'user',
-  schema: z.object({ userId: id, version }),
+  schema: z.object({ userId: id, displayName, movedTo: uri.nullable(), version }),
 });
 /** The user goes on as another actor, and tells the followers so. */
 export const AccountMoved = defineEvent('AccountMoved', {

@@ -20,6 +20,8 @@ export interface Activities {
   /** Locks the delivery until the transaction ends, so that one activity is never on its way to an inbox twice at once. */
   lockDelivery(id: string, inbox: string): Promise<{ state: DeliveryState; userId: string } | undefined>;
   settleDelivery(id: string, inbox: string, state: 'delivered' | 'refused'): Promise<void>;
+  /** Where any of these activities was sent to, or is to be. */
+  inboxesOf(ids: readonly string[]): Promise<string[]>;
   /** Whether the inbox is one of an actor whom the user blocks now. */
   isBlocked(userId: string, inbox: string): Promise<boolean>;
 }

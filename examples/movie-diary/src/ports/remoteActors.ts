@@ -20,4 +20,6 @@ export interface StoredActors {
   find(uri: string): Promise<RemoteActor | undefined>;
   /** What is stored already of a later version stays. */
   save(actor: RemoteActor, version: number): Promise<void>;
+  /** A move that is stored already of a later version stays. */
+  move(uri: string, target: string, version: number): Promise<void>;
 }

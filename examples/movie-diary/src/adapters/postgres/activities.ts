@@ -63,6 +63,14 @@ export class PostgresActivities implements Activities {
     );
   }
 
+  async inboxesOf(ids: readonly string[]): Promise<string[]> {
+    const { rows } = await this.connection.db.query(
+      'SELECT DISTINCT inbox FROM activity_deliveries WHERE activity_id = ANY ($1)',
+      [ids],
+    );
+    return (rows as { inbox: string }[]).map(({ inbox }) => inbox);
+  }
+
   async isBlocked(userId: string, inbox: string): Promise<boolean> {
     const { rows } = await this.connection.db.query(
       `SELECT FROM blocks b

@@ -14,6 +14,9 @@ export function pooled(pool: Pick<Pool, 'connect' | 'query'>): Connection {
     transaction: async (work) => {
       const client = await pool.connect();
       let broken: Error | undefined;
+      // One that is lost between two statements says so by an event, which would end the process if nobody listened.
+      const onError = (error: Error) => (broken = error);
+      client.on('error', onError);
       try {
         await client.query('BEGIN');
         const result = await work(client);
@@ -23,6 +26,7 @@ export function pooled(pool: Pick<Pool, 'connect' | 'query'>): Connection {
         await client.query('ROLLBACK').catch((rollback: unknown) => (broken = rollback as Error));
         throw error;
       } finally {
+        client.off('error', onError);
         // A connection that could not roll back may still hold the transaction: it is closed, not given to the next.
         client.release(broken);
       }

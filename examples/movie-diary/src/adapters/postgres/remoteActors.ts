@@ -16,14 +16,22 @@ export class PostgresStoredActors implements StoredActors {
 
   async save({ uri, inbox, keyId, publicKey, displayName, movedTo }: RemoteActor, version: number): Promise<void> {
     await this.connection.db.query(
-      `INSERT INTO remote_actors AS old (uri, inbox, key_id, public_key, display_name, moved_to, version)
-       VALUES ($1, $2, $3, $4, $5, $6, $7)
+      `INSERT INTO remote_actors AS old (uri, inbox, key_id, public_key, display_name, moved_to, version, move_version)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
        ON CONFLICT (uri) DO UPDATE
          SET inbox = excluded.inbox, key_id = excluded.key_id, public_key = excluded.public_key,
-             display_name = excluded.display_name, moved_to = excluded.moved_to, version = excluded.version,
-             fetched_at = clock_timestamp()
+             display_name = excluded.display_name, version = excluded.version,
+             moved_to = CASE WHEN excluded.version >= old.move_version THEN excluded.moved_to ELSE old.moved_to END,
+             move_version = greatest(excluded.version, old.move_version), fetched_at = clock_timestamp()
          WHERE excluded.version >= old.version`,
       [uri, inbox, keyId, publicKey, displayName, movedTo, version],
+    );
+  }
+
+  async move(uri: string, target: string, version: number): Promise<void> {
+    await this.connection.db.query(
+      'UPDATE remote_actors SET moved_to = $2, move_version = $3 WHERE uri = $1 AND move_version < $3',
+      [uri, target, version],
     );
   }
 }

@@ -15,6 +15,11 @@ export class PostgresReviews implements Reviews {
     return rows[0] as Review | undefined;
   }
 
+  async deletion(id: string): Promise<Pick<Review, 'version'> | undefined> {
+    const { rows } = await this.connection.db.query('SELECT version FROM deleted_reviews WHERE id = $1', [id]);
+    return rows[0] as Pick<Review, 'version'> | undefined;
+  }
+
   async ofUser(userId: string): Promise<Review[]> {
     const { rows } = await this.connection.db.query(
       `SELECT ${COLUMNS} FROM reviews WHERE user_id = $1 ORDER BY watched_on DESC, id`,
