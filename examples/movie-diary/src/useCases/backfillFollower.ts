@@ -1,0 +1,51 @@
+import { actorUri } from '../domain/activity';
+import { createReview } from '../domain/reviewActivities';
+import type { User } from '../domain/user';
+import { ActivityDeliveryRequested } from '../events/federation';
+import type { Activities } from '../ports/activities';
+import type { Films } from '../ports/films';
+import type { RemoteFollowers } from '../ports/remoteFollows';
+import type { Reviews } from '../ports/reviews';
+
+interface Deps {
+  readonly activities: Activities;
+  readonly films: Films;
+  readonly remoteFollowers: RemoteFollowers;
+  readonly reviews: Reviews;
+  /** Of this instance. */
+  readonly origin: string;
+}
+
+interface Backfill {
+  readonly user: User;
+  /** The follower. */
+  readonly actor: string;
+  /** The event that asks for it, and when that was. */
+  readonly causationId: string;
+  readonly published: string;
+}
+
+/**
+ * Every review that the user has now goes to a new follower as well. Whoever has left again is sent nothing. The follower
+ * is held meanwhile: one who left between the look at a review and its delivery would not be told of its deletion.
+ */
+export async function backfillFollower(deps: Deps, { user, actor, causationId, published }: Backfill): Promise<void> {
+  const { activities, films, remoteFollowers, reviews, origin } = deps;
+  const follower = await remoteFollowers.hold(user.id, actor);
+  if (!follower?.active) return;
+  const { inbox } = follower;
+  for (const review of await reviews.ofUser(user.id)) {
+    const film = await films.find(review.filmId);
+    // Deleted since, together with the review.
+    if (!film) continue;
+    const { id: reviewId, rating, comment, watchedOn, version } = review;
+    const occurrence = { origin, actor: actorUri(origin, user.name), version, published };
+    const activity = createReview(occurrence, { reviewId, film, rating, comment, watchedOn });
+    const requested = ActivityDeliveryRequested.event({
+      aggregateId: inbox,
+      payload: { activityId: activity.id, inbox },
+      causationId,
+    });
+    await activities.add(user.id, activity, [inbox], () => requested);
+  }
+}
