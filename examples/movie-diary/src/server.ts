@@ -1,5 +1,8 @@
 import { Pool } from 'pg';
+import { HttpRemoteActors } from './adapters/http/remoteActors';
+import { HttpSenders } from './adapters/http/senders';
 import { pooled } from './adapters/postgres/connection';
+import { PostgresStoredActors } from './adapters/postgres/remoteActors';
 import { repositories } from './adapters/postgres/repositories';
 import { buildServer } from './server/app';
 import { readSettings } from './settings';
@@ -13,7 +16,9 @@ async function main(): Promise<void> {
   const pool = new Pool({ connectionString: databaseUrl, application_name: 'movie-diary server' });
   // A connection that dies while idle is replaced at the next query; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const app = await buildServer({ ...repositories(pooled(pool)), origin }, { level: 'warn' });
+  const connection = pooled(pool);
+  const senders = new HttpSenders(new HttpRemoteActors(new PostgresStoredActors(connection)));
+  const app = await buildServer({ ...repositories(connection), origin, senders }, { level: 'warn' });
   const stop = async () => {
     await app.close();
     await pool.end();

@@ -7,8 +7,11 @@ import type { ObjectStore } from '../ports/objectStore';
 import type { RemoteActors } from '../ports/remoteActors';
 import { federationDelivery } from './federationDelivery';
 import { filmEnrichment } from './filmEnrichment';
+import { followBackfill } from './followBackfill';
 import { imageCleanup } from './imageCleanup';
 import { imageConversion } from './imageConversion';
+import { inboundActivity } from './inboundActivity';
+import { inboundReviewImport } from './inboundReviewImport';
 import { outgoingActivity } from './outgoingActivity';
 import { personEnrichment } from './personEnrichment';
 import { posterSync } from './posterSync';
@@ -34,8 +37,11 @@ export function createHandlers(deps: HandlerDeps): Handler[] {
   return [
     federationDelivery(connection, inboxes),
     filmEnrichment(connection, metadata),
+    followBackfill({ origin }),
     imageCleanup(objects),
     imageConversion(objects, images),
+    inboundActivity({ origin }),
+    inboundReviewImport(),
     outgoingActivity(origin, remoteActors),
     personEnrichment(connection, metadata),
     posterSync(metadata, objects),

@@ -2,9 +2,16 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import type { Repositories } from '../adapters/postgres/repositories';
+import type { Senders } from '../ports/senders';
+import { actorRoutes } from './actors';
+import { CHECKS, sentence } from './checks';
+import { documentRoutes } from './documents';
 import { answerErrors } from './errors';
 import { filmRoutes } from './films';
+import { followRoutes } from './follows';
+import { inboxRoutes } from './inbox';
 import { integrationRoutes } from './integrations';
+import { reactionRoutes } from './reactions';
 import { reviewRoutes } from './reviews';
 import { searchRoutes } from './search';
 import { userRoutes } from './users';
@@ -14,6 +21,8 @@ import { wrapUpRoutes } from './wrapUps';
 export interface ServerDeps extends Repositories {
   /** Where this instance is reached from outside, without a slash at the end: its actors and reviews are named by it. */
   readonly origin: string;
+  /** Who has sent what comes in from other instances. */
+  readonly senders: Senders;
 }
 
 /** The routes over their use cases. Writes to PostgreSQL only: whatever follows from a request is an event's business. */
@@ -23,8 +32,8 @@ export async function buildServer(
 ): Promise<FastifyInstance> {
   const app = Fastify({
     logger: logger ?? false,
-    // A field that the schema does not know is a mistake of the caller's: refused, not dropped in silence.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
+    ajv: CHECKS,
+    schemaErrorFormatter: sentence,
   });
   answerErrors(app);
   await app.register(swagger, {
@@ -34,8 +43,13 @@ export async function buildServer(
   app.get('/health', () => ({ status: 'ok' }));
   for (const routes of [
     userRoutes,
+    actorRoutes,
+    documentRoutes,
     reviewRoutes,
     filmRoutes,
+    followRoutes,
+    reactionRoutes,
+    inboxRoutes,
     watchlistRoutes,
     wrapUpRoutes,
     integrationRoutes,

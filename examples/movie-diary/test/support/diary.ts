@@ -16,6 +16,7 @@ import { NO_FAULTS } from '../../demo/faults';
 import { HttpInboxes } from '../../src/adapters/http/inboxes';
 import { HttpMetadataProvider } from '../../src/adapters/http/metadata';
 import { HttpRemoteActors } from '../../src/adapters/http/remoteActors';
+import { HttpSenders } from '../../src/adapters/http/senders';
 import { SharpImages } from '../../src/adapters/images/sharp';
 import { FileSystemObjectStore } from '../../src/adapters/objectStore/fileSystem';
 import { pooled, type Connection } from '../../src/adapters/postgres/connection';
@@ -62,7 +63,8 @@ export class TestDiary {
     const directory = await mkdtemp(join(tmpdir(), 'movie-diary-'));
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
-    const server = await buildServer({ ...stored, origin });
+    const senders = new HttpSenders(new HttpRemoteActors(new PostgresStoredActors(connection)));
+    const server = await buildServer({ ...stored, origin, senders });
     await server.listen({ host: '127.0.0.1', port });
     outbox.onClose(async () => {
       await server.close();

@@ -1,9 +1,17 @@
 import { PostgresActivities } from './activities';
+import { PostgresBlocks } from './blocks';
 import type { Connection } from './connection';
 import { PostgresDiaryImports } from './diaryImports';
 import { PostgresFilms } from './films';
+import { PostgresInbox } from './inbox';
+import { PostgresLocalFollows } from './localFollows';
 import { PostgresPeople } from './people';
 import { PostgresPosters } from './posters';
+import { PostgresReactions } from './reactions';
+import { PostgresRemoteFollowers } from './remoteFollowers';
+import { PostgresRemoteFollowings } from './remoteFollowings';
+import { PostgresRemoteReactions } from './remoteReactions';
+import { PostgresRemoteReviews } from './remoteReviews';
 import { PostgresReviews } from './reviews';
 import { PostgresSearchIndex } from './searchIndex';
 import { PostgresUsers } from './users';
@@ -15,10 +23,18 @@ import { PostgresWrapUps } from './wrapUps';
 export function repositories(connection: Connection) {
   return {
     activities: new PostgresActivities(connection),
+    blocks: new PostgresBlocks(connection),
     diaryImports: new PostgresDiaryImports(connection),
     films: new PostgresFilms(connection),
+    inbox: new PostgresInbox(connection),
+    localFollows: new PostgresLocalFollows(connection),
     people: new PostgresPeople(connection),
     posters: new PostgresPosters(connection),
+    reactions: new PostgresReactions(connection),
+    remoteFollowers: new PostgresRemoteFollowers(connection),
+    remoteFollowings: new PostgresRemoteFollowings(connection),
+    remoteReactions: new PostgresRemoteReactions(connection),
+    remoteReviews: new PostgresRemoteReviews(connection),
     reviews: new PostgresReviews(connection),
     search: new PostgresSearchIndex(connection),
     users: new PostgresUsers(connection),
