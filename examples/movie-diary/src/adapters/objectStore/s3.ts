@@ -72,16 +72,18 @@ export class S3ObjectStore implements ObjectStore {
   async list(prefix: string, signal?: AbortSignal): Promise<string[]> {
     checkPrefix(prefix);
     const keys: string[] = [];
-    let token: string | undefined;
-    do {
-      const page = { 'list-type': '2', prefix, 'max-keys': String(this.options.pageSize ?? PAGE_SIZE) };
-      const query = token === undefined ? page : { ...page, 'continuation-token': token };
+    let marker = '';
+    for (;;) {
+      // The first version of the list: the second one's tokens are not to be had from every server.
+      const query = { prefix, marker, 'max-keys': String(this.options.pageSize ?? PAGE_SIZE) };
       const answer = (await this.expect([200], { method: 'GET', query, signal })).body.toString('utf8');
+      const page = [...answer.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => unescaped(key));
       // Others may use the bucket too; their keys are none of ours.
-      keys.push(...[...answer.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => key).filter(isKey));
-      token = textOf(answer, 'NextContinuationToken');
-    } while (token !== undefined);
-    return keys.sort();
+      keys.push(...page.filter(isKey));
+      const last = page.at(-1);
+      if (textOf(answer, 'IsTruncated') !== 'true' || last === undefined) return keys.sort();
+      marker = last;
+    }
   }
 
   private async expect(statuses: readonly number[], request: Request): Promise<Exchanged> {
@@ -119,4 +121,10 @@ export class S3ObjectStore implements ObjectStore {
 
 function textOf(xml: string, element: string): string | undefined {
   return new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1];
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function unescaped(xml: string): string {
+  return xml.replace(/&(\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity);
 }
