@@ -18,7 +18,8 @@ export const id = z
   .uuid()
   .regex(/^[^A-Z]*$/)
   .describe('a UUID in lower case');
-export const version = z.int().positive();
+/** As much as a column holds: others send theirs too. */
+export const version = z.int().positive().max(2_147_483_647);
 /** PostgreSQL knows no year 0. */
 export const date = z.iso
   .date()
