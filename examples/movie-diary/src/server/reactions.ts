@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { uri, userName } from '../events/fields';
-import { announceReview } from '../useCases/announceReview';
-import type { ReactionCommand } from '../useCases/changeReaction';
-import { likeReview } from '../useCases/likeReview';
-import { unannounceReview } from '../useCases/unannounceReview';
-import { unlikeReview } from '../useCases/unlikeReview';
+import {
+  announceReview,
+  likeReview,
+  unannounceReview,
+  unlikeReview,
+  type ReactionCommand,
+} from '../useCases/reactToReview';
 import type { ServerDeps } from './app';
 import { userNamed } from './caller';
 import { jsonSchema } from './schema';

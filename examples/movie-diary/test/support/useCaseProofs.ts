@@ -18,6 +18,7 @@ import { removeFromWatchlist } from '../../src/useCases/removeFromWatchlist';
 import { requestFilmEnrichment } from '../../src/useCases/requestFilmEnrichment';
 import { requestPersonEnrichment } from '../../src/useCases/requestPersonEnrichment';
 import { requestWrapUp } from '../../src/useCases/requestWrapUp';
+import { FEDERATION_PROOFS } from './federationProofs';
 import type { Proof } from './proveAtomic';
 
 let films = 0;
@@ -43,6 +44,7 @@ async function newReview(stored: Repositories) {
 
 /** Keyed by the file of the use case. */
 export const PROOFS: Readonly<Record<string, readonly Proof[]>> = {
+  ...FEDERATION_PROOFS,
   registerUser: [
     {
       name: 'register',
