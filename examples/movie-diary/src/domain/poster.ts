@@ -6,6 +6,11 @@ export function posterPrefix(filmId: string): string {
   return `posters/${filmId}/`;
 }
 
+/** The poster as the provider gave it. */
+export function originalKey(filmId: string): string {
+  return `${posterPrefix(filmId)}original`;
+}
+
 export function thumbnailKey(filmId: string): string {
   return `${posterPrefix(filmId)}w${THUMBNAIL_WIDTH}.webp`;
 }

@@ -1,4 +1,5 @@
 import type { NewEvent, Queryable } from 'temporal-outbox/producer';
+import { originalKey } from '../../domain/poster';
 import type { LockedPoster, Posters } from '../../ports/posters';
 import { write, type Connection } from './connection';
 
@@ -37,11 +38,11 @@ export async function intendPoster(tx: Queryable, filmId: string, url: string, i
   // The update waits for whoever holds the row. Nothing at all in its place would take a row for an intent that a
   // clean-up is about to remove.
   const { rowCount } = await tx.query(
-    `INSERT INTO posters AS old (film_id, source_url, object_key) VALUES ($1, $2, 'posters/' || $1::text || '/original')
+    `INSERT INTO posters AS old (film_id, source_url, object_key) VALUES ($1, $2, $3)
      ON CONFLICT (film_id) DO UPDATE
        SET source_url = excluded.source_url, sha256 = NULL, stored_at = NULL, unreadable_because = NULL
-       WHERE $3 OR old.source_url <> excluded.source_url`,
-    [filmId, url, isNew],
+       WHERE $4 OR old.source_url <> excluded.source_url`,
+    [filmId, url, originalKey(filmId), isNew],
   );
   return rowCount === 1;
 }
