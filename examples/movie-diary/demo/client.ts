@@ -19,8 +19,8 @@ export interface Answered {
 
 /**
  * Sends a request until it is answered. A request whose answer is lost is sent again, as its effect may be there or not;
- * every route of the application makes of a repeat the same as of one. 404 and 410 say that what is to be changed is gone,
- * which is what a repeat of a deletion finds.
+ * every route of the application makes of a repeat the same as of one. What is to be changed or deleted and is gone is what
+ * the repeat of a deletion finds, and of a diary that was replayed before.
  *
  * @throws Error for an answer that no repeat will change
  */
@@ -32,13 +32,16 @@ export async function send(
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
     const answer = await tryOnce(`${origins[step.instance]}${step.path}`, step, signal);
-    if (answer && (answer.status < 300 || answer.status === 404 || answer.status === 410))
-      return { status: answer.status, tries };
+    if (answer && (answer.status < 300 || isGone(answer.status, step))) return { status: answer.status, tries };
     // A conflict is over at the next look; a server that fails or is not there will come back.
     if (answer && answer.status < 500 && answer.status !== 409)
       throw new Error(`${step.method} ${step.path} was answered with ${answer.status}: ${answer.text.slice(0, 300)}`);
     await sleep(PAUSE_MS, undefined, { signal });
   }
+}
+
+function isGone(status: number, { method }: Step): boolean {
+  return status === 410 || (status === 404 && (method === 'PATCH' || method === 'DELETE'));
 }
 
 async function tryOnce(url: string, { method, body }: Step, signal: AbortSignal) {

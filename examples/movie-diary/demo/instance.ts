@@ -17,6 +17,8 @@ export interface InstanceOptions {
   readonly directory: string;
   /** NATS, Temporal and whatever else both processes are to know. */
   readonly env: NodeJS.ProcessEnv;
+  /** Default: the application's. A test has one that dies where it is told to. */
+  readonly workerScript?: string;
 }
 
 /**
@@ -31,7 +33,8 @@ export const QUICK_SETTINGS = Object.freeze({
   OUTBOX_SWEEP_MS: '1000',
 });
 
-const SOURCES = join(__dirname, '..', 'src');
+const SERVER = join(__dirname, '..', 'src', 'server.ts');
+const WORKER = join(__dirname, '..', 'src', 'worker.ts');
 /** The worker's grace of 20 s, and a little for closing. */
 const WORKER_STOP_MS = 26_000;
 const SERVER_STOP_MS = 10_000;
@@ -40,10 +43,15 @@ const SERVER_STOP_MS = 10_000;
 export class Instance {
   readonly origin: string;
   readonly objects: string;
-  private readonly env: NodeJS.ProcessEnv;
+  /** Of both processes; `loadConfig` reads it too. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Resolves when one of the processes has ended, for whatever reason, with which and how. */
+  readonly ended: Promise<string>;
   private parts: { server: Child; worker: Child } | undefined;
+  private onEnd: (how: string) => void = () => undefined;
 
   constructor(readonly options: InstanceOptions) {
+    this.ended = new Promise((resolve) => (this.onEnd = resolve));
     this.origin = `http://127.0.0.1:${options.port}`;
     this.objects = join(options.directory, 'objects', options.name);
     this.env = {
@@ -104,6 +112,11 @@ export class Instance {
     if (this.parts) await Promise.all([this.server.stop(), this.worker.stop()]);
   }
 
+  kill(): void {
+    this.parts?.server.kill();
+    this.parts?.worker.kill();
+  }
+
   private get running(): { server: Child; worker: Child } {
     if (!this.parts) throw new Error(`The ${this.options.name} instance has not been started`);
     return this.parts;
@@ -111,14 +124,16 @@ export class Instance {
 
   private spawn(part: 'server' | 'worker'): Child {
     const name = `${this.options.name} ${part}`;
-    return startChild({
+    const child = startChild({
       name,
-      script: join(SOURCES, `${part}.ts`),
+      script: part === 'worker' ? (this.options.workerScript ?? WORKER) : SERVER,
       env: this.env,
       logFile: join(this.options.directory, 'logs', `${name.replace(' ', '-')}.log`),
       readyLine: `The ${part} is ready`,
       stopTimeoutMs: part === 'worker' ? WORKER_STOP_MS : SERVER_STOP_MS,
     });
+    void child.ended.then((how) => this.onEnd(`${name} has ended: ${how}`));
+    return child;
   }
 }
 

@@ -1,29 +1,31 @@
 import { rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { portsFromEnvironment, ServerError, startServers } from 'temporal-outbox/servers';
-import { exactly, whatNext, whatRuns } from './guide';
-import { prepare, runJob } from './job';
+import { resolve } from 'node:path';
+import { Pool } from 'pg';
+import { portsFromEnvironment, ServerError, startServers, type Servers } from 'temporal-outbox/servers';
+import { whatNext, whatRuns } from './guide';
+import { Instance, secondDatabase } from './instance';
+import { runJob, type Running } from './job';
+import { startMetadataProvider, type MetadataProviderServer } from './metadataProvider';
 import { HELP, readOptions, type Options } from './options';
-import { PosterLog } from './posterLog';
-import { startPosterServer, type PosterServer } from './posterServer';
-import { POSTER_SERVICE_URL } from './posterService';
-import { isExact, tableOf } from './report';
-import { startWorker, type WorkerProcess } from './workerProcess';
+import { agrees } from './reconcile/compare';
+import { reconcileAll } from './reconcile/reconcileAll';
+import { tableOf } from './report';
+import { unlessEnded } from './unlessEnded';
 
 /** With --exit nobody is there to end a pause, or to mend what else is in the way. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 /** A handle that a library left open must not keep a finished run alive. */
 const LINGER_MS = 3_000;
 const PARENT_CHECK_MS = 500;
 const HANGUPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Servers, worker, job, count; then up until Ctrl-C. What was started is stopped on every way out. */
+/** Servers, two instances, the diary, the comparison; then up until Ctrl-C. What was started is stopped on every way out. */
 async function main(options: Options): Promise<number> {
   const stop = new AbortController();
-  let worker: WorkerProcess | undefined;
+  const instances: Instance[] = [];
   for (const name of HANGUPS) {
     process.on(name, () => {
-      if (stop.signal.aborted) worker?.kill();
+      if (stop.signal.aborted) for (const instance of instances) instance.kill();
       else console.log(`\nStopping ...`);
       stop.abort();
     });
@@ -44,66 +46,77 @@ async function main(options: Options): Promise<number> {
     },
     log: (line) => console.log(line),
   });
-  let posters: PosterServer | undefined;
+  let metadata: MetadataProviderServer | undefined;
   try {
     stop.signal.throwIfAborted();
-    const posterFile = join(directory, 'posters.ndjson');
-    if (options.fresh) rmSync(posterFile, { force: true });
-    const posterLog = new PosterLog(posterFile);
-    posters = await startPosterServer(posterLog);
-    await prepare(servers.postgres.url);
-    const logFile = join('logs', 'worker.log');
-    worker = startWorker(join(directory, logFile), {
-      ...process.env,
-      DATABASE_URL: servers.postgres.url,
-      NATS_URL: servers.nats.url,
-      TEMPORAL_ADDRESS: servers.temporal.url,
-      [POSTER_SERVICE_URL]: posters.url,
-    });
-    await unlessEnded(worker, worker.ready, stop.signal);
-    console.log(whatRuns(options.backend, join(options.directory, logFile), posters.url, servers.temporal.uiUrl));
-
-    const surroundings = {
-      databaseUrl: servers.postgres.url,
-      natsUrl: options.backend === 'nats' ? servers.nats.url : undefined,
-      temporalAddress: servers.temporal.url,
-      uiUrl: servers.temporal.uiUrl,
-      ...{ posters, posterLog },
-    };
-    const patience = { signal: stop.signal, ms: options.exit ? PATIENCE_MS : Infinity };
-    const report = await unlessEnded(worker, runJob(surroundings, patience), stop.signal);
-    console.log(tableOf(report));
-    const exact = isExact(report);
-    console.log(exact ? exactly(options.backend) : 'The count is not exact: see the rows above.');
-    if (options.exit) return exact ? 0 : 1;
-    console.log(whatNext(servers, options.backend, report.reemitted));
-    await unlessEnded(worker, new Promise<never>(() => undefined), stop.signal);
-    return 0;
+    if (options.fresh) rmSync(`${directory}/objects`, { recursive: true, force: true });
+    metadata = await startMetadataProvider({ port: options.ports.metadata });
+    const urls = { first: servers.postgres.url, second: await secondDatabase(servers.postgres.url) };
+    for (const name of ['first', 'second'] as const)
+      instances.push(
+        new Instance({
+          name,
+          databaseUrl: urls[name],
+          outboxSchema: name === 'first' ? 'public' : 'second',
+          port: options.ports[name],
+          metadataUrl: metadata.url,
+          directory,
+          env: { ...process.env, NATS_URL: servers.nats.url, TEMPORAL_ADDRESS: servers.temporal.url },
+        }),
+      );
+    return await present(options, servers, instances, metadata, stop.signal);
   } catch (error) {
     if (stop.signal.aborted) return options.exit ? 130 : 0;
     throw error;
   } finally {
-    await worker?.stop();
-    await posters?.close();
+    await Promise.all(instances.map((instance) => instance.stop()));
+    await metadata?.close();
     await servers.stop();
   }
 }
 
-/** The result of `work`; rejects when the worker ends or the user stops it first. */
-function unlessEnded<T>(worker: WorkerProcess, work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    // Nothing else may keep the process alive while it only stays up.
-    const alive = setInterval(() => undefined, 60_000);
-    const done = () => clearInterval(alive);
-    work.then(resolve, reject).finally(done);
-    void worker.ended.then((how) => reject(new Error(`The worker has ended: ${how}`))).finally(done);
-    const aborted = () => {
-      done();
-      reject(new Error('stopped'));
-    };
-    if (signal.aborted) aborted();
-    else signal.addEventListener('abort', aborted, { once: true });
-  });
+async function present(
+  options: Options,
+  servers: Servers,
+  instances: readonly Instance[],
+  metadata: MetadataProviderServer,
+  signal: AbortSignal,
+): Promise<number> {
+  const [one, two] = instances as [Instance, Instance];
+  const { uiUrl } = servers.temporal;
+  await unlessEnded(instances, Promise.all(instances.map((instance) => instance.start())), signal);
+  console.log(whatRuns(options, { first: one, second: two }, metadata.url, uiUrl));
+  const running = instances.map(open) as [Running, Running];
+  try {
+    const patience = { signal, ms: options.exit ? PATIENCE_MS : Infinity };
+    const done = await unlessEnded(instances, runJob(...running, options, patience), signal);
+    const comparisons = await reconcileAll(...running, done.plan);
+    console.log(
+      `${done.requests} requests in ${done.seconds.toFixed(1)} s, ${done.repeated} of them sent more than once\n`,
+    );
+    console.log(tableOf(comparisons));
+    const exact = comparisons.every(agrees);
+    console.log(exact ? 'Everything agrees exactly.' : 'Not everything agrees: see the rows above.');
+    if (options.exit) return exact ? 0 : 1;
+    console.log(whatNext(servers, options.backend, one, await anEvent(running[0].pool)));
+    await unlessEnded(instances, new Promise<never>(() => undefined), signal);
+    return 0;
+  } finally {
+    await Promise.all(running.map(({ pool }) => pool.end()));
+  }
+}
+
+function open(instance: Instance): Running {
+  const pool = new Pool({ connectionString: instance.options.databaseUrl, max: 2 });
+  pool.on('error', () => undefined);
+  return { instance, pool };
+}
+
+async function anEvent(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT event_id::text AS id FROM event_queue WHERE event_type = 'MovieDiscovered' ORDER BY event_queue.id LIMIT 1`,
+  );
+  return rows[0]?.id ?? '<event id>';
 }
 
 async function run(): Promise<void> {

@@ -1,0 +1,20 @@
+const NAMESPACE = process.env.TEMPORAL_NAMESPACE ?? 'default';
+
+/** The relay's page in Temporal's UI. */
+export function relayPage(uiUrl: string): string {
+  return page(uiUrl, '/outbox-relay');
+}
+
+/** The list of all delivery runs: one for each event that has failed in a handler. */
+export function deliveryRunsPage(uiUrl: string): string {
+  return page(uiUrl, `?query=${encodeURIComponent('WorkflowType="deliverEvent"')}`);
+}
+
+/** The page of an event's delivery run, there once a handler of it has failed. */
+export function deliveryRunPage(uiUrl: string, eventId: string): string {
+  return page(uiUrl, `/${encodeURIComponent(`deliver/${eventId}`)}`);
+}
+
+function page(uiUrl: string, rest: string): string {
+  return `${uiUrl}/namespaces/${NAMESPACE}/workflows${rest}`;
+}
