@@ -36,7 +36,7 @@ describe('npm start', () => {
     }
     const child = spawn(
       process.execPath,
-      ['--import', 'tsx', 'examples/movie-diary/main.ts', '--directory', directory, ...args],
+      ['--import', 'tsx', 'examples/movie-diary/demo/main.ts', '--directory', directory, ...args],
       {
         cwd: ROOT,
         detached: true,
