@@ -1,4 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync';
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { DiaryFile, DiaryRow, RefusedRow } from '../../domain/diaryImport';
@@ -61,9 +62,10 @@ export function readDiaryExport(bytes: Buffer): DiaryFile {
 }
 
 function parsedRows(bytes: Buffer): Parsed[] {
+  if (!isUtf8(bytes)) throw new Refusal('invalid', 'The file is no text in UTF-8');
   let hasHeader = false;
   try {
-    const parsed = parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), {
+    const parsed = parse(bytes, {
       bom: true,
       info: true,
       relax_column_count: true,
@@ -77,10 +79,10 @@ function parsedRows(bytes: Buffer): Parsed[] {
     if (!hasHeader) throw new Refusal('invalid', 'The file is empty');
     return parsed;
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    if (error instanceof CsvError) throw new Refusal('invalid', `The file is no CSV: ${error.message}`);
-    if (error instanceof TypeError) throw new Refusal('invalid', 'The file is no text in UTF-8');
-    throw error;
+    if (!(error instanceof CsvError)) throw error;
+    // What follows the colon may be the field's own text.
+    const [reason = ''] = error.message.split(':');
+    throw new Refusal('invalid', `The file is no CSV: ${reason.toLowerCase()}, line ${Number(error.lines)}`);
   }
 }
 
