@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Pool } from 'pg';
 import { enqueueEvents } from 'temporal-outbox/producer';
@@ -9,7 +9,8 @@ import { filmOf } from '../src/domain/film';
 import { proveAtomic, type Proof } from './support/proveAtomic';
 import { newFilm, PROOFS } from './support/useCaseProofs';
 
-const USE_CASES = readdirSync(join(__dirname, '..', 'src', 'useCases')).map((file) => basename(file, '.ts'));
+const DIRECTORY = join(__dirname, '..', 'src', 'useCases');
+const USE_CASES = readdirSync(DIRECTORY).map((file) => basename(file, '.ts'));
 const CASES = Object.values(PROOFS).flat();
 
 describe('the state and its events commit together or not at all', () => {
@@ -36,6 +37,12 @@ describe('the state and its events commit together or not at all', () => {
 
   it('a use case without a proof fails this test', () => {
     expect(Object.keys(PROOFS).sort()).toEqual(USE_CASES.sort());
+    for (const [file, proofs] of Object.entries(PROOFS)) {
+      const source = readFileSync(join(DIRECTORY, `${file}.ts`), 'utf8');
+      // Every function that such a file exports is a use case.
+      const count = source.match(/^export (async function|function|const) /gm)?.length;
+      expect({ file, unproven: Math.max(0, (count ?? 1) - proofs.length) }).toEqual({ file, unproven: 0 });
+    }
   });
 
   describe('the harness catches a repository that', () => {

@@ -1,5 +1,6 @@
 import { filmOf, type Film } from '../domain/film';
 import { Refusal } from '../domain/refusal';
+import { entryId } from '../domain/watchlist';
 import { MovieDiscovered } from '../events/films';
 import { WatchlistEntryAdded } from '../events/watchlist';
 import type { Watchlist } from '../ports/watchlist';
@@ -26,9 +27,4 @@ export async function addToWatchlist(
       `The entry of film ${film.number} was changed at the same time; read it and try again`,
     );
   return { film, isNew: true };
-}
-
-/** Of the aggregate: what happens to one entry stays in order. */
-export function entryId(userId: string, filmId: string): string {
-  return `${userId}/${filmId}`;
 }

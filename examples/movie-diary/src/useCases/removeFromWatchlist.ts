@@ -1,8 +1,8 @@
 import { filmOf } from '../domain/film';
 import { Refusal } from '../domain/refusal';
+import { entryId } from '../domain/watchlist';
 import { WatchlistEntryRemoved } from '../events/watchlist';
 import type { Watchlist } from '../ports/watchlist';
-import { entryId } from './addToWatchlist';
 
 /** What is not listed is left alone, without an event. The film stays, whether or not anything refers to it. @throws Refusal */
 export async function removeFromWatchlist(

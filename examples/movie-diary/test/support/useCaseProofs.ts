@@ -19,6 +19,7 @@ import { requestFilmEnrichment } from '../../src/useCases/requestFilmEnrichment'
 import { requestPersonEnrichment } from '../../src/useCases/requestPersonEnrichment';
 import { requestWrapUp } from '../../src/useCases/requestWrapUp';
 import { FEDERATION_PROOFS } from './federationProofs';
+import { FILM_PROOFS } from './filmProofs';
 import type { Proof } from './proveAtomic';
 
 let films = 0;
@@ -45,6 +46,7 @@ async function newReview(stored: Repositories) {
 /** Keyed by the file of the use case. */
 export const PROOFS: Readonly<Record<string, readonly Proof[]>> = {
   ...FEDERATION_PROOFS,
+  ...FILM_PROOFS,
   registerUser: [
     {
       name: 'register',
