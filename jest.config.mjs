@@ -26,7 +26,7 @@ const config = {
   // Two cores are what the suite is sized for; the servers share them.
   maxWorkers: 2,
   // Real servers on a shared machine: a test waits for events, never for time, so this bounds only what hangs.
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   reporters: ['default', '<rootDir>/test/support/closingLine.mjs'],
 };
 

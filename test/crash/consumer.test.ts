@@ -26,16 +26,19 @@ describe('a worker killed while it receives: nothing lost, no effect twice, noth
     })),
   ]);
 
-  it.each(['before', 'after'] as const)('killed %s it joins the consumer', (when) =>
-    CrashWorld.during({ EVENT_BUS_BACKEND: 'nats' }, async (world) => {
-      const death = world.plan({ kind: 'start', match: PLACES.join, when });
-      const first = await world.worker({}, false);
-      const died = await death();
-      await eventually(() => first.child.signalCode === 'SIGKILL');
-      const ids = await enqueue(world.db, many);
-      await world.worker();
-      await atRest(world, ids);
-      await verify(world, { ids, deaths: [died] });
-    }),
+  it.each(['before', 'after'] as const)(
+    'killed %s it joins the consumer',
+    (when) =>
+      CrashWorld.during({ EVENT_BUS_BACKEND: 'nats' }, async (world) => {
+        const death = world.plan({ kind: 'start', match: PLACES.join, when });
+        const first = await world.worker({}, false);
+        const died = await death();
+        await eventually(() => first.child.signalCode === 'SIGKILL');
+        const ids = await enqueue(world.db, many);
+        await world.worker();
+        await atRest(world, ids);
+        await verify(world, { ids, deaths: [died] });
+      }),
+    300_000,
   );
 });

@@ -46,7 +46,8 @@ it(
       await eventually(async () => (await world.effects()).size === 50 + MESSAGES, PATIENCE_MS, 'all effects');
       await eventually(async () => (await world.unacknowledged()) === 0, PATIENCE_MS, 'all acknowledged');
       expect([...(await world.effects()).values()].every((count) => count === 1)).toBe(true);
-      expect(await deliveryRows(world.db)).toEqual([]);
+      // A claim that ran out meanwhile may be waited for; a dead letter would stay.
+      await eventually(async () => (await deliveryRows(world.db)).length === 0, PATIENCE_MS, 'no delivery');
       const { delivered, redelivered } = await consumer(world);
       console.info(`${delivered} deliveries of ${50 + MESSAGES} messages, ${redelivered} redelivered at the end`);
       expect(delivered - 50 - MESSAGES).toBeLessThanOrEqual(IN_HAND);

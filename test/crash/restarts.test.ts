@@ -19,8 +19,8 @@ describe('servers that are restarted while events flow', () => {
 
   beforeAll(async () => {
     own = await ownWorld();
-  }, 60_000);
-  afterAll(() => own.close());
+  }, 180_000);
+  afterAll(() => own.close(), 180_000);
 
   it.each(['db', 'nats'])(
     'backend %s: one at a time and all together, nothing is lost, no effect comes twice, no event dies, and no outage of NATS or Temporal spends an attempt',

@@ -41,6 +41,8 @@ const SHORTER: Settings = {
   OUTBOX_LEDGER_LEASE_MS: '2500',
   OUTBOX_LEDGER_RENEW_MS: '700',
   OUTBOX_BACKOFF_FIRST_MS: '300',
+  OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000',
+  OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000',
 };
 
 /** Many workers start at the same time, on a machine that others may share. What is well takes a few seconds. */

@@ -89,10 +89,11 @@ describe('a broker', () => {
     await outbox.manager.streams.add({ name: stream, subjects: [`${subjectPrefix}.other.>`], allow_atomic: true });
     outbox.nats.subscribe(`${subjectPrefix}.thing.>`, { callback: () => undefined });
     await outbox.nats.flush();
-    const broker = await open({ OUTBOX_PUBLISH_TIMEOUT_MS: '1000' });
+    const broker = await open({ OUTBOX_PUBLISH_TIMEOUT_MS: '3000' });
     const started = performance.now();
     const outcomes = await publish(broker, claimed(4_000));
-    expect(performance.now() - started).toBeLessThan(5_000);
+    // 6 s for the first thousand and none for the others; were each waited for, it would be 24 s on any machine.
+    expect(performance.now() - started).toBeLessThan(20_000);
     expect(outcomes.map((outcome) => outcome?.kind)).toEqual(
       outcomes.map((_, index) => (index < 1_000 ? 'unanswered' : 'away')),
     );

@@ -7,7 +7,7 @@ import { TestOutbox, type Settings } from '../support/outbox';
 import { OwnServers } from '../support/ownServers';
 
 /** Long waits between the relay's own looks: whoever goes on soon was told to. */
-const PATIENT: Settings = { OUTBOX_BACKOFF_FIRST_MS: '60000', OUTBOX_BACKOFF_MAX_MS: '60000' };
+const PATIENT: Settings = { OUTBOX_BACKOFF_FIRST_MS: '600000', OUTBOX_BACKOFF_MAX_MS: '600000' };
 
 describe('an outage of the broker', () => {
   const own = new OwnServers();
@@ -38,7 +38,7 @@ describe('an outage of the broker', () => {
     const asked = performance.now();
     expect(await second.kill('SIGTERM')).toBe(0);
     // The grace time, shortened to 5 s, and what a loaded machine adds.
-    expect(performance.now() - asked).toBeLessThan(10_000);
+    expect(performance.now() - asked).toBeLessThan(25_000);
     expect(await unspent()).toEqual({ rows: 50, attempts: 0, dead: 0, done: 0 });
 
     await nats.start();
@@ -51,7 +51,7 @@ describe('an outage of the broker', () => {
   });
 
   it('C06: a broker that hangs is an outage like any other', async () => {
-    use({ OUTBOX_PUBLISH_TIMEOUT_MS: '1000', ...PATIENT });
+    use({ OUTBOX_PUBLISH_TIMEOUT_MS: '4000', ...PATIENT });
     await outbox.startWorker();
     const [before] = await enqueue(outbox.db, [event()]);
     await outbox.allDone();

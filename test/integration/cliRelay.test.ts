@@ -64,7 +64,7 @@ describe('with a worker', () => {
     let stdout = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     const exited = new Promise((resolve) => child.once('close', resolve));
-    await eventually(() => stdout.split('\n').length > 2, 30_000, 'a second look');
+    await eventually(() => stdout.split('\n').length > 2, undefined, 'a second look');
     child.kill('SIGINT');
     expect(await exited).toBe(0);
   });
@@ -90,7 +90,7 @@ test('worker runs until SIGTERM and then exits with 0', async () => {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const exited = new Promise((resolve) => child.once('close', resolve));
-  await eventually(() => stderr.includes('The worker is ready'), 40_000, 'a ready worker');
+  await eventually(() => stderr.includes('The worker is ready'), 100_000, 'a ready worker');
   child.kill('SIGTERM');
   expect(await exited).toBe(0);
-});
+}, 120_000);

@@ -17,12 +17,13 @@ describe('receiving from a stream', () => {
 
   it('acknowledges an outcome that comes after the receive has ended, and counts it in the next', async () => {
     const receiver = await Receiver.open(outbox);
-    receiver.intake.settleWith = handledAfter(1_500);
+    const gate = gated(receiver);
     await publish(3);
     const first = await receiver.receive();
     expect(first).toMatchObject({ kind: 'received', reason: null, unsettled: [] });
     expect(first.counts).toEqual({ received: 3, handled: 0, handedOver: 0, returned: 0 });
     expect((await consumer()).ack_floor.stream_seq).toBe(0);
+    gate.open();
     await eventually(async () => (await consumer()).ack_floor.stream_seq === 3);
     expect((await receiver.receive()).counts).toEqual({ received: 0, handled: 3, handedOver: 0, returned: 0 });
     expect(receiver.intake.got).toHaveLength(3);
@@ -37,12 +38,12 @@ describe('receiving from a stream', () => {
   });
 
   it('C19: a handler slower than ack_wait is not run again, and what is behind it goes to another worker', async () => {
-    // Shortened: ack_wait 500 ms instead of 5 s, the handlers 1.7 s and 0.4 s instead of 17 s and 4 s.
-    const settings = { OUTBOX_ACK_WAIT_MS: '500' };
+    // Not shorter: the broker is told of a message in hand three times in it, and a busy machine is late with that.
+    const settings = { OUTBOX_ACK_WAIT_MS: '5000' };
     const workers = [await Receiver.open(outbox, settings), await Receiver.open(outbox, settings)];
     for (const { intake } of workers) {
       intake.capacity = 2;
-      intake.settleWith = (event) => sleep(event.eventType === 'Long' ? 1_700 : 400, HANDLED);
+      intake.settleWith = (event) => sleep(event.eventType === 'Long' ? 12_000 : 400, HANDLED);
     }
     await publish(1, 'Long');
     await publish(10);
@@ -88,17 +89,19 @@ describe('receiving from a stream', () => {
       EVENT_QUEUE_MAX_ATTEMPTS: '4',
     });
     receiver.intake.settleWith = () => ({ kind: 'returned', reason: 'the ledger cannot be read' });
+    const sent: string[] = [];
+    outbox.nats.subscribe(`$JS.ACK.${stream()}.>`, { callback: (_error, message) => void sent.push(message.string()) });
+    await outbox.nats.flush();
     const [id] = await publish(1);
     const end = receiver.keepReceiving();
     await eventually(() => receiver.intake.got.length === 4);
     await sleep(1_500);
     await end();
+    // Never early; how late is the machine's affair, and what the broker was asked for is what it was sent.
     expect(receiver.intake.ids).toEqual([id, id, id, id]);
     const gaps = receiver.intake.got.slice(1).map(({ at }, index) => at - receiver.intake.got[index]!.at);
-    for (const [index, wanted] of [400, 800, 1_000].entries()) {
-      expect(gaps[index]).toBeGreaterThan(wanted - 50);
-      expect(gaps[index]).toBeLessThan(wanted + 700);
-    }
+    for (const [index, wanted] of [400, 800, 1_000].entries()) expect(gaps[index]).toBeGreaterThan(wanted - 50);
+    expect(sent).toEqual([400, 800, 1_000, 1_000].map((ms) => `-NAK {"delay": ${ms}000000}`));
     const said = receiver.logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
     expect(said).toEqual([
       expect.objectContaining({ level: 50, eventId: id, deliveries: 4, reason: 'the ledger cannot be read' }),
@@ -106,7 +109,13 @@ describe('receiving from a stream', () => {
   });
 
   it('a worker that stops gives back at once what it had, and takes nothing more', async () => {
-    const [one, two] = [await Receiver.open(outbox), await Receiver.open(outbox)];
+    // Long waits: what comes was given back, and at once.
+    const settings = {
+      OUTBOX_ACK_WAIT_MS: '600000',
+      OUTBOX_BACKOFF_FIRST_MS: '600000',
+      OUTBOX_BACKOFF_MAX_MS: '600000',
+    };
+    const [one, two] = [await Receiver.open(outbox, settings), await Receiver.open(outbox, settings)];
     let giveBack = (): void => undefined;
     const stopped = new Promise<void>((resolve) => (giveBack = resolve));
     one.intake.settleWith = () => stopped.then(() => ({ kind: 'returned', reason: 'the worker stops' }));
@@ -117,14 +126,13 @@ describe('receiving from a stream', () => {
     giveBack();
     expect((await receiving).kind).toBe('left');
     expect((await one.receive()).kind).toBe('left');
-    const began = performance.now();
-    await two.receive();
-    expect(two.intake.got).toHaveLength(5);
-    expect(two.intake.got[4]!.at - began).toBeLessThan(1_000);
+    const end = two.keepReceiving();
+    await eventually(() => two.intake.got.length === 5);
+    await end();
   });
 
   it('a receive that is ended loses nothing that is under way: no message waits for ack_wait', async () => {
-    const receiver = await Receiver.open(outbox);
+    const receiver = await Receiver.open(outbox, { OUTBOX_ACK_WAIT_MS: '600000' });
     const publishing = publish(1_000);
     let published = false;
     void publishing.finally(() => (published = true));
@@ -134,7 +142,7 @@ describe('receiving from a stream', () => {
       await receiver.receive(end.signal);
     }
     const end = receiver.keepReceiving();
-    await eventually(async () => (await consumer()).ack_floor.stream_seq === 1_000, 5_000);
+    await eventually(async () => (await consumer()).ack_floor.stream_seq === 1_000);
     await end();
     expect((await consumer()).num_redelivered).toBe(0);
     expect(receiver.intake.ids).toEqual(await publishing);
@@ -155,13 +163,14 @@ describe('receiving from a stream', () => {
     outbox.onClose(() => proxy.close());
     const cut = await Receiver.open(outbox, { NATS_URL: proxy.url(outbox.config().nats.url) });
     const other = await Receiver.open(outbox);
-    cut.intake.settleWith = handledAfter(800);
+    const gate = gated(cut);
     await publish(3);
     const receiving = cut.receive();
     await eventually(() => cut.intake.got.length === 3);
     proxy.takeAway();
     const result = await receiving;
     expect(result).toMatchObject({ kind: 'away', reason: expect.stringContaining('was lost') as string });
+    gate.open();
     await eventually(() => cut.intake.inHand === 0);
     await sleep(100);
     const { unsettled, counts } = await cut.receive();
@@ -178,12 +187,13 @@ describe('receiving from a stream', () => {
     const proxy = await Proxy.to(outbox.config().nats.url);
     outbox.onClose(() => proxy.close());
     const cut = await Receiver.open(outbox, { NATS_URL: proxy.url(outbox.config().nats.url) });
-    cut.intake.settleWith = handledAfter(800);
+    const gate = gated(cut);
     await publish(3);
     const receiving = cut.receive();
     await eventually(() => cut.intake.got.length === 3);
     proxy.takeAway();
     await receiving;
+    gate.open();
     await eventually(() => cut.intake.inHand === 0);
     proxy.giveBack();
     await eventually(async () => (await consumer()).ack_floor.stream_seq === 3);
@@ -195,7 +205,7 @@ describe('receiving from a stream', () => {
     outbox.onClose(() => proxy.close());
     const settings = { NATS_URL: proxy.url(outbox.config().nats.url), OUTBOX_ACK_WAIT_MS: '500' };
     const receiver = await Receiver.open(outbox, settings);
-    receiver.intake.settleWith = handledAfter(4_000);
+    const gate = gated(receiver);
     await publish(1);
     const receiving = receiver.receive();
     await eventually(() => receiver.intake.got.length === 1);
@@ -206,6 +216,7 @@ describe('receiving from a stream', () => {
     await eventually(() => receiver.broker.up);
     await receiver.receive();
     expect((await consumer()).num_redelivered).toBe(1);
+    gate.open();
     await eventually(async () => (await consumer()).ack_floor.stream_seq === 1);
     expect(receiver.intake.got).toHaveLength(1);
   });
@@ -222,7 +233,7 @@ describe('receiving from a stream', () => {
   });
 
   it('says why when there is no consumer, or it is deleted meanwhile', async () => {
-    const receiver = await Receiver.open(outbox);
+    const receiver = await Receiver.open(outbox, { OUTBOX_LONG_POLL_MS: '60000' });
     const receiving = receiver.receive();
     await eventually(async () => (await consumer()).num_waiting > 0);
     await outbox.manager.consumers.delete(stream(), durable());
@@ -250,14 +261,15 @@ describe('receiving from a stream', () => {
     const own = new OwnServers();
     outbox.onClose(() => own.close());
     const nats = await own.nats();
-    const receiver = await Receiver.open(outbox, { NATS_URL: nats.url, OUTBOX_LONG_POLL_MS: '60000' });
+    const receiver = await Receiver.open(outbox, { NATS_URL: nats.url, OUTBOX_LONG_POLL_MS: '600000' });
     const receiving = receiver.receive();
     await sleep(500);
     await nats.kill('SIGSTOP');
     try {
       const began = performance.now();
       expect((await receiving).kind).toBe('away');
-      expect(performance.now() - began).toBeLessThan(20_000);
+      // It may be silent for 12 s at most; its long poll would be ten minutes.
+      expect(performance.now() - began).toBeLessThan(45_000);
       expect((await receiver.receive()).kind).toBe('away');
     } finally {
       await nats.kill('SIGCONT');
@@ -268,6 +280,14 @@ describe('receiving from a stream', () => {
   const stream = () => outbox.config().nats.stream;
   const durable = () => outbox.config().nats.durable;
   const consumer = () => outbox.manager.consumers.info(stream(), durable());
+
+  /** Its intake settles nothing until the gate is opened. */
+  function gated({ intake }: Receiver): { open: () => void } {
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    intake.settleWith = () => opened.then(() => HANDLED);
+    return { open };
+  }
 
   async function publish(count: number, type = 'ThingHappened'): Promise<string[]> {
     const ids = Array.from({ length: count }, () => crypto.randomUUID() as string);

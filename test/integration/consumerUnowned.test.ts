@@ -148,7 +148,7 @@ describe('messages that the broker gives up', () => {
       await finishRest();
       expect((await consumer()).ack_floor.stream_seq).toBe(2);
       expect(await twice(unowned)).toBe(0);
-      await eventually(async () => (await advisories.look()) === 1, 40_000, 'the advisory');
+      await eventually(async () => (await advisories.look()) === 1, undefined, 'the advisory');
       expect(await advisories.look()).toBe(0);
       expect(await deliveries()).toEqual([expect.objectContaining({ eventId: id, state: 'dead', attempts: MAX })]);
       expect(said(receiver)).toHaveLength(1);
@@ -255,7 +255,7 @@ describe('messages that the broker gives up', () => {
   async function exhaust(count: number, times = MAX): Promise<void> {
     const reader = await jetstream(outbox.nats).consumers.get(stream(), durable());
     for (let time = 0; time < times; time++) {
-      const messages = await reader.fetch({ max_messages: count, expires: 5_000 });
+      const messages = await reader.fetch({ max_messages: count, expires: 30_000 });
       for await (const message of messages) if (times > 1) message.nak();
     }
     await outbox.nats.flush();

@@ -44,6 +44,8 @@ describe('controlling the relay', () => {
       expect(await outbox.streamCounts()).toEqual(once([dead!, ...others, row!]));
       expect(await failedTasks()).toEqual([]);
       const said = (text: string) => worker.logs.filter((line) => line.includes(text)).length;
+      // Its last line; a pipe is read later than the database.
+      await eventually(() => said('A signal that the relay does not know was ignored') > 0);
       expect(said('A reemit signal was ignored')).toBe(6);
       expect(said('A reemit signal held what is no event id')).toBe(2);
       expect(said('A reemitAll signal was ignored')).toBe(6);
@@ -88,7 +90,7 @@ describe('controlling the relay', () => {
            FROM :schema.event_queue WHERE event_id = ANY ($1)`,
         [ordinary],
       );
-      expect(rows[0]!.longest).toBeLessThan(10);
+      expect(rows[0]!.longest).toBeLessThan(30);
     }, 180_000);
 
     it('C23: more re-emits than one payload holds survive a roll-over', async () => {
@@ -151,8 +153,8 @@ describe('controlling the relay', () => {
     });
 
     it('a pause ends an idle long poll at once, and it and the totals survive a roll-over', async () => {
-      // A long poll of 60 s, which a pause must not wait for; and a roll-over each 60 events.
-      use({ OUTBOX_LONG_POLL_MS: '60000', OUTBOX_ROLL_OVER_EVENTS: '60' });
+      // A long poll of ten minutes, which a pause must not wait for; and a roll-over each 60 events.
+      use({ OUTBOX_LONG_POLL_MS: '600000', OUTBOX_ROLL_OVER_EVENTS: '60' });
       await outbox.startWorker();
       const ids = await enqueue(outbox.db, events(7));
       await outbox.allDone();
@@ -275,7 +277,9 @@ describe('controlling the relay', () => {
           const query = `WorkflowId = '${busy.relay().workflowId}'`;
           for await (const run of busy.client.workflow.list({ query }))
             found.push({ status: run.status.name, events: run.historyLength ?? 0, bytes: run.historySize ?? 0 });
-          return found.length > afterDrain ? found : undefined;
+          // The list is behind: for a moment the last run and its successor are both shown as running, or none is.
+          const running = found.filter(({ status }) => status === 'RUNNING').length;
+          return found.length > afterDrain && running === 1 ? found : undefined;
         });
         expect(afterDrain).toBeGreaterThanOrEqual(LONG ? 1 : 3);
         expect(runs.filter(({ status }) => status === 'RUNNING')).toHaveLength(1);
@@ -291,7 +295,8 @@ describe('controlling the relay', () => {
   );
 
   it('NATS_MODE=core publishes each event once to who listens, in order, without any stream, and says what that means', async () => {
-    use({ NATS_MODE: 'core' });
+    // Core NATS drops no second copy: no worker must be taken for gone here.
+    use({ NATS_MODE: 'core', OUTBOX_HEARTBEAT_TIMEOUT_MS: '60000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '60000' });
     const heard: string[] = [];
     outbox.nats.subscribe(`${outbox.config().nats.subjectPrefix}.>`, {
       callback: (_error, message) => void heard.push(message.headers?.get('Nats-Msg-Id') ?? ''),

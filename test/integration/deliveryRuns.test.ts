@@ -40,8 +40,8 @@ describe('the starts of delivery runs', () => {
     expect(slowMs).toBeGreaterThan(1_000);
     delayMs = 0;
     await start(runs, 30);
-    expect(await took(() => start(runs, 5))).toBeLessThan(slowMs);
-  });
+    await eventually(async () => (await took(() => start(runs, 5))) < slowMs);
+  }, 120_000);
 
   it('are left to the sweep when many fail at once, and each event has one run and one effect', async () => {
     const EVENTS = 250;
@@ -67,15 +67,16 @@ describe('the starts of delivery runs', () => {
       outbox.db,
       events(EVENTS, (n) => ({ aggregateId: `a${n}` })),
     );
-    await allHandled(outbox.db, 'mail', EVENTS, 100_000);
+    await allHandled(outbox.db, 'mail', EVENTS, 200_000);
     expect(effects.sort()).toEqual([...ids].sort());
     await eventually(async () => (await deliveryRows(outbox.db)).length === 0);
-    expect(JSON.stringify(worker.logs)).toContain('Started delivery runs that nobody had started');
+    // Said at the end of a look, which may last longer than its last run.
+    await eventually(() => JSON.stringify(worker.logs).includes('Started delivery runs that nobody had started'));
     const { workflow } = outbox.client;
     const query = `TaskQueue = '${outbox.config().deliveryTaskQueue}' AND StartTime >= '${begun.toISOString()}'`;
     await eventually(async () => (await workflow.count(query)).count >= EVENTS);
     expect((await workflow.count(query)).count).toBe(EVENTS);
-  }, 120_000);
+  }, 300_000);
 });
 
 async function took(work: () => Promise<unknown>): Promise<number> {

@@ -108,7 +108,7 @@ describe('drainOnce', () => {
 
   test('holds no connection while it publishes, so a pool of one is enough', async () => {
     await enqueue(database.db, events(3));
-    const pool = new Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 5_000 });
+    const pool = new Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 30_000 });
     try {
       const { options } = recorder(async () => {
         const { rows } = await pool.query(

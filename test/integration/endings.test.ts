@@ -36,7 +36,7 @@ describe('a relay that is cancelled in the Temporal UI', () => {
 describe('a pause while the claiming worker is frozen', () => {
   let outbox: TestOutbox;
   beforeAll(async () => {
-    outbox = await TestOutbox.create();
+    outbox = await TestOutbox.create({ OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000' });
   });
   afterAll(() => outbox.close());
 

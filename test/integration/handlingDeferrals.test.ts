@@ -92,7 +92,8 @@ describe.each(['db', 'nats'])('what must wait, backend %s', (backend) => {
       expect(row.failure_reason).toMatch(/does not fit.*count/);
     }
     expect(JSON.stringify([rows, logs])).not.toContain('jane.doe');
-    expect(logs.filter(({ msg }) => msg === 'event exhausted max deliveries')).toHaveLength(2);
+    // Said right after it is written.
+    await eventually(() => logs.filter(({ msg }) => msg === 'event exhausted max deliveries').length === 2);
     await eventually(async () => {
       const rowsByStatus = await outbox.rowsByStatus();
       return backend === 'db' ? rowsByStatus.dead_lettered === 1 : rowsByStatus.done === 2;

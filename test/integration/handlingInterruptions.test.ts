@@ -81,27 +81,32 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
 
   it('that takes a second ends done when the worker is told to stop, and nothing new begins', async () => {
     const begun: number[] = [];
+    let told = (): void => undefined;
+    const stop = new Promise<void>((resolve) => (told = resolve));
     const { handler } = controlled(async (_, __, n) => {
       begun.push(n);
+      await stop;
       await after(1_000);
     });
+    // Long: what the next worker gets was given back.
+    outbox.settings.OUTBOX_ACK_WAIT_MS = '600000';
     const worker = await outbox.startWorker({ OUTBOX_CONCURRENCY: '2' }, { handlers: [handler] });
     await enqueue(
       outbox.db,
       events(12, (n) => ({ aggregateId: `a${n}` })),
     );
     await eventually(() => begun.length === 2);
-    await worker.stop();
+    const stopped = worker.stop();
+    told();
+    await stopped;
     expect(begun.length).toBe(2);
     expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
     await allHandled(outbox.db, 'call', 2);
     expect(await deliveryRows(outbox.db)).toEqual([]);
     if (backend === 'db') expect(await outbox.rowsByStatus()).toEqual({ done: 2, pending: 10 });
     const quick = controlled(() => undefined);
-    const began = performance.now();
     await outbox.startWorker({}, { handlers: [quick.handler] });
     await allHandled(outbox.db, 'call', 12);
-    expect(performance.now() - began).toBeLessThan(8_000);
     expect([quick.contexts.length, quick.contexts.every(({ attempt }) => attempt === 1)]).toEqual([10, true]);
   });
 
@@ -112,7 +117,8 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     await eventually(() => slow.contexts.length === 1);
     const began = performance.now();
     await worker.stop();
-    expect(performance.now() - began).toBeLessThan(7_000);
+    // Its grace and 5 s, and what a busy machine adds. Without the signal it would not end at all.
+    expect(performance.now() - began).toBeLessThan(25_000);
     expect(slow.contexts[0]!.signal.aborted).toBe(true);
     expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
     expect(await deliveryRows(outbox.db)).toEqual([]);
@@ -141,7 +147,7 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     await worker.stop();
     await proxy.close();
     await outbox.startWorker(settings, { handlers: [handler] });
-    await allHandled(outbox.db, 'call', 1, 50_000);
+    await allHandled(outbox.db, 'call', 1);
     await outbox.allDone();
     expect(contexts.length).toBe(2);
     expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });

@@ -143,7 +143,7 @@ describe.each(['db', 'nats'])('handled once, backend %s', (backend) => {
       [dead],
     );
     await outbox.startWorker({}, { handlers: [mail] });
-    await eventually(async () => (await ledgerOf(outbox.db, old)) === undefined, 10_000);
+    await eventually(async () => (await ledgerOf(outbox.db, old)) === undefined);
     await enqueue(outbox.db, [event({ eventId: young }), event({ eventId: old, aggregateId: 'b' })]);
     await allHandled(outbox.db, 'mail', 2);
     await eventually(async () => (await outbox.rowsByStatus()).done === 2);
@@ -165,8 +165,13 @@ describe.each(['db', 'nats'])('handled once, backend %s', (backend) => {
           await gate;
         },
       });
-      // Room for all twenty and no more: while they are in hand, the second worker gets what comes.
-      const settings = { OUTBOX_CONCURRENCY: '5' };
+      // Room for all twenty and no more: while they are in hand, the second worker gets what comes. It waits for as long
+      // as the first one's lease has left.
+      const settings = {
+        OUTBOX_CONCURRENCY: '5',
+        OUTBOX_LEDGER_LEASE_MS: '12000',
+        OUTBOX_LEDGER_RENEW_MS: '1000',
+      };
       const workers = [await outbox.startWorker(settings, { handlers: [mail] })];
       const ids = await enqueue(
         outbox.db,
@@ -179,7 +184,7 @@ describe.each(['db', 'nats'])('handled once, backend %s', (backend) => {
       await publishAgain(outbox);
       await eventually(async () => (await info()).delivered.stream_seq >= 40);
       const waiting = await eventually(async () => (await unfinished(outbox.db)).waiting);
-      expect((await deliveryRows(outbox.db)).map(({ attempts }) => attempts)).toEqual(Array(waiting).fill(0));
+      expect((await deliveryRows(outbox.db)).filter(({ attempts }) => attempts > 0)).toEqual([]);
       open();
       await allHandled(outbox.db, 'mail', 20);
       await publishAgain(outbox);

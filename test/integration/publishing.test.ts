@@ -15,8 +15,12 @@ describe('publishing to JetStream', () => {
   afterEach(() => outbox.close());
 
   it('C07: one event that no stream takes is deferred alone, and neither its batch nor its aggregate waits for it', async () => {
-    // Shortened: first backoff 0.5 s instead of 5 s.
-    outbox = await TestOutbox.create({ OUTBOX_PROBE_MS: '60000' });
+    // Shortened: first backoff 0.5 s instead of 5 s. A worker that is taken for gone has its rows sent again.
+    outbox = await TestOutbox.create({
+      OUTBOX_PROBE_MS: '600000',
+      OUTBOX_HEARTBEAT_TIMEOUT_MS: '60000',
+      OUTBOX_OWN_QUEUE_TIMEOUT_MS: '60000',
+    });
     await makeStream({ subjects: [`${prefix()}.thing.ThingHappened`] });
     const wire = await listenOnWire(outbox.nats, `${prefix()}.thing.ThingHappened`);
     const ids = await enqueue(
@@ -110,14 +114,14 @@ describe('publishing to JetStream', () => {
     // Shortened: a probe each 0.3 s instead of 5 s. The due time stays far away, so that only the probe can be what frees the rows.
     outbox = await TestOutbox.create({
       OUTBOX_PROBE_MS: LONG ? '5000' : '300',
-      OUTBOX_BACKOFF_FIRST_MS: LONG ? '5000' : '60000',
-      OUTBOX_BACKOFF_MAX_MS: '300000',
+      OUTBOX_BACKOFF_FIRST_MS: LONG ? '5000' : '600000',
+      OUTBOX_BACKOFF_MAX_MS: '600000',
     });
     await makeStream({ max_msgs: 10, discard: 'new', allow_atomic: true });
     const wire = await listenOnWire(outbox.nats, `${prefix()}.>`);
     const ids = await enqueue(outbox.db, events(15));
-    await outbox.startWorker();
     const started = performance.now();
+    await outbox.startWorker();
     await eventually(async () => {
       const byStatus = await outbox.rowsByStatus();
       return byStatus.done === 10 && byStatus.deferred === 5;
@@ -134,7 +138,7 @@ describe('publishing to JetStream', () => {
     const first = (await outbox.messages()).map(({ eventId }) => eventId);
 
     await outbox.manager.streams.purge(stream());
-    await outbox.allDone(LONG ? 320_000 : 20_000);
+    await outbox.allDone(LONG ? 320_000 : undefined);
     const second = (await outbox.messages()).map(({ eventId }) => eventId);
     expect([...first, ...second].sort()).toEqual([...ids].sort());
   }, 480_000);
@@ -247,9 +251,9 @@ describe('publishing to JetStream', () => {
 
   it('a broker that answers nonsense defers the events it is asked to take, and only those', async () => {
     outbox = await TestOutbox.create({
-      OUTBOX_BACKOFF_FIRST_MS: '60000',
-      OUTBOX_PROBE_MS: '60000',
-      OUTBOX_BACKOFF_MAX_MS: '60000',
+      OUTBOX_BACKOFF_FIRST_MS: '600000',
+      OUTBOX_PROBE_MS: '600000',
+      OUTBOX_BACKOFF_MAX_MS: '600000',
     });
     await makeStream({ subjects: [`${prefix()}.thing.ThingHappened`] });
     const answers = [
@@ -284,12 +288,11 @@ describe('publishing to JetStream', () => {
   });
 
   it('an event whose subject nobody answers is deferred, and does not make the broker pass for away', async () => {
-    // Shortened: 1 s for an answer instead of 5 s. The backoff is long: were the broker held for away, the later events would wait it out.
+    // The backoff is long: were the broker held for away, the later events would wait it out.
     outbox = await TestOutbox.create({
-      OUTBOX_PUBLISH_TIMEOUT_MS: '1000',
-      OUTBOX_BACKOFF_FIRST_MS: '60000',
-      OUTBOX_BACKOFF_MAX_MS: '60000',
-      OUTBOX_PROBE_MS: '60000',
+      OUTBOX_BACKOFF_FIRST_MS: '600000',
+      OUTBOX_BACKOFF_MAX_MS: '600000',
+      OUTBOX_PROBE_MS: '600000',
     });
     await makeStream({ subjects: [`${prefix()}.thing.ThingHappened`] });
     outbox.nats.subscribe(`${prefix()}.thing.Silent`, { callback: () => undefined });

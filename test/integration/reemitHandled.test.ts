@@ -41,7 +41,7 @@ describe.each(['db', 'nats'])('backend %s: a dead letter of a handler', (backend
   const dead = () =>
     eventually(
       async () => (await deliveryRows(outbox.db)).some(({ state }) => state === 'dead'),
-      20_000,
+      undefined,
       'a dead letter',
     );
 
@@ -66,7 +66,7 @@ describe.each(['db', 'nats'])('backend %s: a dead letter of a handler', (backend
 
   it('dies again after its full budget, and waitUntilHandled rejects with its reason', async () => {
     const [id = ''] = await enqueue(outbox.db, [event()]);
-    const waiting = waitUntilHandled(outbox.db.pool, id, { schema: outbox.db.schema });
+    const waiting = waitUntilHandled(outbox.db.pool, id, { schema: outbox.db.schema, timeoutMs: 50_000 });
     await expect(waiting).rejects.toMatchObject({ kind: 'dead-letter', handler: 'mended', reason: 'call 3' });
     await outbox.relay().executeUpdate('reemit', { args: [{ ids: [id] }] });
     await eventually(() => calls === 6);

@@ -54,9 +54,9 @@ describe.each([
         outbox.db,
         events(20, (n) => ({ aggregateId: `a${n % 5}` })),
       );
-      await allHandled(outbox.db, 'inside', 20, 50_000);
-      await allHandled(outbox.db, 'outside', 20, 50_000);
-      await allHandled(outbox.db, 'last', 40, 50_000);
+      await allHandled(outbox.db, 'inside', 20);
+      await allHandled(outbox.db, 'outside', 20);
+      await allHandled(outbox.db, 'last', 40);
       await outbox.allDone();
       expect(logs.filter(({ level }) => (level as number) >= 40)).toEqual([]);
     } finally {

@@ -20,7 +20,8 @@ describe('the sweep', () => {
   );
   beforeEach(async () => {
     logs.length = 0;
-    outbox = await TestOutbox.create();
+    // One look in each test, unless it says otherwise.
+    outbox = await TestOutbox.create({ OUTBOX_SWEEP_MS: '600000' });
   });
   afterEach(() => outbox.close());
 
@@ -78,7 +79,7 @@ describe('the sweep', () => {
     });
     await outbox.startWorker(
       {
-        ...{ EVENT_BUS_BACKEND: 'db', OUTBOX_BACKOFF_FIRST_MS: '2000' },
+        ...{ EVENT_BUS_BACKEND: 'db', OUTBOX_BACKOFF_FIRST_MS: '3600000', OUTBOX_BACKOFF_MAX_MS: '3600000' },
         ...{ OUTBOX_SWEEP_MS: '300', OUTBOX_SWEEP_AFTER_MS: '1000' },
       },
       { handlers: [handler] },
@@ -87,6 +88,8 @@ describe('the sweep', () => {
     const run = outbox.client.workflow.getHandle(deliveryWorkflowId(outbox.db.schema, eventId));
     await eventually(async () => (await run.describe().catch(() => undefined))?.status.name === 'RUNNING');
     await run.terminate('to see what happens');
+    // As if the hour were over.
+    await outbox.db.query(`UPDATE :schema.deliveries SET next_at = clock_timestamp() - interval '1 minute'`);
     await allHandled(outbox.db, 'mail', 1);
     expect(tries).toBe(2);
   });

@@ -23,16 +23,16 @@ describe('the wake-up listener (C38)', () => {
     const wake = new WakeListener({ url: proxy.url(database.url), db, proveEveryMs: 60_000 });
     wake.start();
     for (let time = 0; time < 5; time++) {
-      await eventually(() => wake.proven, 10_000, 'a proven listener');
+      await eventually(() => wake.proven, undefined, 'a proven listener');
       // From here on a proof is always under way: it is begun by every connection, and this one is cut in the middle.
       const seen = proxy.connections;
       proxy.takeAway();
       proxy.giveBack();
-      await eventually(() => proxy.connections > seen, 10_000, 'another connection');
+      await eventually(() => proxy.connections > seen, undefined, 'another connection');
       proxy.takeAway();
       proxy.giveBack();
     }
-    await eventually(() => wake.proven, 10_000, 'a proven listener');
+    await eventually(() => wake.proven, undefined, 'a proven listener');
     const seen = wake.count;
     await enqueue(database.db, events(1));
     await eventually(() => wake.count > seen);
@@ -55,9 +55,10 @@ it('a worker told to stop ends with exit code 0 within its grace and 5 s, though
   proxy.silence();
   await enqueue(outbox.db, events(10));
   // Its next look at the outbox is a statement that nobody will answer.
-  await eventually(() => proxy.swallowed > 0, 20_000, 'a statement without an answer');
+  await eventually(() => proxy.swallowed > 0, undefined, 'a statement without an answer');
   const began = performance.now();
   expect(await worker.kill('SIGTERM')).toBe(0);
-  expect(performance.now() - began).toBeLessThan(graceMs + 5_000 + 2_000);
+  // And what a busy machine adds. A worker that waited for an answer would wait for 30 s.
+  expect(performance.now() - began).toBeLessThan(graceMs + 5_000 + 18_000);
   await outbox.close();
 }, 90_000);

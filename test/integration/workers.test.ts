@@ -13,6 +13,8 @@ const BACKLOG = 20_000;
 const MANY_BATCHES: Settings = { OUTBOX_BATCH_SIZE: '1000' };
 const SMALL_BACKLOG = 8_000;
 const SMALL_BATCHES: Settings = { OUTBOX_BATCH_SIZE: '400' };
+/** Where a worker is lost on purpose. */
+const SOON_GONE: Settings = { OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000' };
 
 describe('workers', () => {
   let outbox: TestOutbox;
@@ -33,20 +35,21 @@ describe('workers', () => {
 
   it('C38: a worker outlives the loss of all its database connections, while idle and while claiming, and proves its listener again', async () => {
     // Shortened: none. The poll is long, so that an event picked up soon was a wake-up.
-    use({ OUTBOX_POLL_MS: '60000', OUTBOX_LONG_POLL_MS: '60000', OUTBOX_LOG_LEVEL: 'debug', ...SMALL_BATCHES });
+    use({ OUTBOX_POLL_MS: '600000', OUTBOX_LONG_POLL_MS: '600000', OUTBOX_LOG_LEVEL: 'debug', ...SMALL_BATCHES });
     const worker = await outbox.spawnWorker();
     const listening = () => worker.logs.filter((line) => line.includes('Listening for wake-ups')).length;
     const ids = await enqueue(outbox.db, [event()]);
     await outbox.allDone();
-    await eventually(() => listening() === 1);
+    await eventually(() => listening() > 0);
+    const before = listening();
 
     expect(await terminateBackends()).toBeGreaterThan(1);
     ids.push(...(await enqueue(outbox.db, [event()])));
-    await outbox.allDone(10_000);
-    await eventually(() => listening() === 2);
+    await outbox.allDone();
+    await eventually(() => listening() > before);
     for (let n = 0; n < 3; n++) {
       ids.push(...(await enqueue(outbox.db, [event()])));
-      await outbox.allDone(10_000);
+      await outbox.allDone();
     }
 
     ids.push(...(await enqueue(outbox.db, events(SMALL_BACKLOG))));
@@ -61,7 +64,7 @@ describe('workers', () => {
 
   it('C39: SIGTERM in the middle of a drain ends the worker within its grace, and whatever it had not published is free at once', async () => {
     use(SMALL_BATCHES);
-    const ids = await enqueue(outbox.db, events(SMALL_BACKLOG));
+    const ids = await enqueue(outbox.db, events(BACKLOG));
     const worker = await outbox.spawnWorker();
     await drained(1_000);
     await stopsInTime(worker);
@@ -99,7 +102,7 @@ describe('workers', () => {
   });
 
   it('a worker killed in the middle of a drain is replaced by another, and each event is stored once', async () => {
-    use(MANY_BATCHES);
+    use({ ...MANY_BATCHES, ...SOON_GONE });
     const ids = await enqueue(outbox.db, events(BACKLOG));
     const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker()]);
     const claiming = await claimingWorker(workers, 1_000);
@@ -110,9 +113,9 @@ describe('workers', () => {
   });
 
   it('a worker frozen past its heartbeats in the middle of a drain changes nothing and loses nothing when it goes on', async () => {
-    // Shortened by the test world: heartbeats count for 2 s instead of 5 s. Temporal still hands the frozen worker a task
+    // Shortened: heartbeats count for 2 s instead of 5 s. Temporal still hands the frozen worker a task
     // for each of its polls, two of them workflow tasks with 10 s each.
-    use(MANY_BATCHES);
+    use({ ...MANY_BATCHES, ...SOON_GONE });
     const ids = await enqueue(outbox.db, events(BACKLOG));
     const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker()]);
     const frozen = await claimingWorker(workers, 1_000);
@@ -129,8 +132,8 @@ describe('workers', () => {
   }, 120_000);
 
   it('a claim that another relay takes over ends, and no event is lost or stored twice', async () => {
-    // A slice of 2 s keeps the claim open with rows in it.
-    use({ OUTBOX_SLICE_MS: '2000' });
+    // A slice of 6 s keeps the claim open with rows in it.
+    use({ OUTBOX_SLICE_MS: '6000' });
     const worker = await outbox.startWorker();
     const ids = await enqueue(outbox.db, events(5));
     await eventually(async () => (await outbox.rowsByStatus()).processing === 5);
@@ -184,13 +187,13 @@ describe('workers', () => {
         expect(worker.logs.some((line) => line.includes('The worker is ready'))).toBe(false);
         expect(alive(worker.child)).toBe(true);
         await temporal.start();
-        await late.allDone(30_000);
+        await late.allDone();
         expect(await late.streamCounts()).toEqual(once(ids));
       } finally {
         await temporal.start();
         await late.close();
       }
-    });
+    }, 120_000);
 
     it('a Temporal that is killed under load and comes back costs no event and no worker', async () => {
       const loaded = await TestOutbox.create({ TEMPORAL_ADDRESS: temporal.url, ...MANY_BATCHES });
@@ -222,7 +225,8 @@ describe('workers', () => {
   async function stopsInTime(worker: WorkerProcess): Promise<void> {
     const asked = performance.now();
     expect(await worker.kill('SIGTERM')).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(GRACE_MS + 5_000);
+    // And what a busy machine adds. A worker that waited for a statement's answer would wait for 30 s.
+    expect(performance.now() - asked).toBeLessThan(GRACE_MS + 5_000 + 15_000);
   }
 
   /** The worker that holds the claim once `rows` are done. */

@@ -3,6 +3,9 @@ import { openDatabase, type Database } from '../../src/postgres/database';
 import { eventually } from './eventually';
 import { TEMPLATE_DATABASE, TEMPLATE_SCHEMA, testEnvironment } from './environment';
 
+/** Longer than a machine stands still: a test's own look must not fail by it. */
+const CONNECT_MS = 60_000;
+
 export interface TestDatabase {
   readonly url: string;
   /** A schema name of its own, so that the relay's workflow id and task queue are its own too. */
@@ -34,7 +37,7 @@ async function makeDatabase(
 ): Promise<TestDatabase> {
   await asAdmin(sql);
   const url = databaseUrl(name);
-  const db = openDatabase({ url, schema, poolSize });
+  const db = openDatabase({ url, schema, poolSize, connectionTimeoutMillis: CONNECT_MS });
   await prepare(db);
   return {
     url,

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks again and again until `look` returns something truthy without throwing; fails with the last reason after `ms`. */
+/**
+ * Looks again and again until `look` returns something truthy without throwing; fails with the last reason after `ms`. The
+ * default bounds what hangs: a machine that others use too may stand still for many seconds.
+ */
 export async function eventually<T>(
   look: () => Promise<T> | T,
-  ms = 20_000,
+  ms = 50_000,
   what = 'what was awaited',
 ): Promise<NonNullable<T>> {
   const end = performance.now() + ms;

@@ -11,7 +11,7 @@ export async function countDone(db: Database, handler: string): Promise<number> 
 }
 
 /** Resolves when the ledger says done for so many events of a handler. */
-export async function allHandled(db: Database, handler: string, events: number, ms = 30_000): Promise<void> {
+export async function allHandled(db: Database, handler: string, events: number, ms = 50_000): Promise<void> {
   await eventually(
     async () => {
       const done = await countDone(db, handler);

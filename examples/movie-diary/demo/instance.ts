@@ -59,11 +59,6 @@ export class Instance {
       ...options.env,
       DATABASE_URL: options.databaseUrl,
       OUTBOX_SCHEMA: options.outboxSchema,
-      // Two streams, so that each instance sees its own events.
-      ...(options.outboxSchema !== 'public' && {
-        OUTBOX_STREAM: options.outboxSchema.toUpperCase(),
-        OUTBOX_SUBJECT_PREFIX: options.outboxSchema,
-      }),
       DIARY_ORIGIN: this.origin,
       DIARY_PORT: `${options.port}`,
       METADATA_URL: options.metadataUrl,

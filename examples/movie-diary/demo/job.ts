@@ -32,10 +32,23 @@ export async function runJob(first: Running, second: Running, size: Size, patien
       bar.end();
     }
   };
+  const settleShown = async () => {
+    let most = 0;
+    const bar = progress('settling', most);
+    try {
+      await settle([first, second], patience, (left) => {
+        // It grows while more follows from what is done.
+        most = Math.max(most, left);
+        bar.update(most - left, most);
+      });
+    } finally {
+      bar.end();
+    }
+  };
   const sent: Replayed[] = [];
   for (const { name, phases } of plan.acts) {
     sent.push(await send(name, phases));
-    await settle([first, second], patience);
+    await settleShown();
   }
   return {
     plan,
@@ -46,18 +59,15 @@ export async function runJob(first: Running, second: Running, size: Size, patien
 }
 
 /** Until nothing is open on either instance: what one does leads to something at the other. */
-export async function settle(running: readonly Running[], patience: Patience): Promise<void> {
+export async function settle(
+  running: readonly Running[],
+  patience: Patience,
+  onProgress: (left: number) => void = () => undefined,
+): Promise<void> {
   const left = async () => {
     const open = await Promise.all(running.map(({ instance, pool }) => countOpen(pool, instance.options.outboxSchema)));
     return open.reduce((sum, count) => sum + count, 0);
   };
-  const most = Math.max(await left(), 1);
-  const bar = progress('settling', most);
-  try {
-    // Twice, as something may have been on its way from one to the other while the first look was taken.
-    for (let look = 0; look < 2; look++)
-      await waitFor({ left, onProgress: (now) => bar.update(Math.max(0, most - now)), stuck: STUCK }, patience);
-  } finally {
-    bar.end();
-  }
+  // Twice, as something may have been on its way from one to the other while the first look was taken.
+  for (let look = 0; look < 2; look++) await waitFor({ left, onProgress, stuck: STUCK }, patience);
 }

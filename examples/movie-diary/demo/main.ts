@@ -61,7 +61,13 @@ async function main(options: Options): Promise<number> {
           port: options.ports[name],
           metadataUrl: metadata.url,
           directory,
-          env: { ...process.env, NATS_URL: servers.nats.url, TEMPORAL_ADDRESS: servers.temporal.url },
+          env: {
+            ...process.env,
+            NATS_URL: servers.nats.url,
+            TEMPORAL_ADDRESS: servers.temporal.url,
+            // Two streams, so that each instance sees its own events.
+            ...(name === 'second' && { OUTBOX_STREAM: 'SECOND', OUTBOX_SUBJECT_PREFIX: 'second' }),
+          },
         }),
       );
     return await present(options, servers, instances, metadata, stop.signal);
@@ -88,7 +94,8 @@ async function present(
   console.log(whatRuns(options, { first: one, second: two }, metadata.url, uiUrl));
   const running = instances.map(open) as [Running, Running];
   try {
-    const patience = { signal, ms: options.exit ? PATIENCE_MS : Infinity };
+    const tell = (hint: string) => console.log(hint);
+    const patience = { signal, tell, ms: options.exit ? PATIENCE_MS : Infinity };
     const done = await unlessEnded(instances, runJob(...running, options, patience), signal);
     const comparisons = await reconcileAll(...running, done.plan);
     console.log(

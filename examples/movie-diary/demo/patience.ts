@@ -8,38 +8,36 @@ export interface Patience {
   readonly signal: AbortSignal;
   /** How long nothing may move before the wait is given up. */
   readonly ms: number;
+  /** Takes the hint when nothing moves. Default: nobody. */
+  readonly tell?: (hint: string) => void;
 }
 
 export interface Awaited {
   /** How much is left to do. */
   readonly left: () => Promise<number>;
   readonly onProgress?: (left: number) => void;
-  /** Changes while something moves that is not ours: what an interrupted run left is handled first. */
-  readonly sign?: () => Promise<unknown>;
   /** What does not happen when nothing moves, and where to look then. */
   readonly stuck: string;
 }
 
 /** Resolves when nothing is left to do. @throws Error when nothing moved for as long as the patience lasts */
-export async function waitFor({ left, onProgress, sign, stuck }: Awaited, { signal, ms }: Patience): Promise<void> {
-  let least = Infinity;
+export async function waitFor({ left, onProgress, stuck }: Awaited, { signal, ms, tell }: Patience): Promise<void> {
+  let last = Infinity;
   let since = performance.now();
   let told = false;
-  let lastSign: unknown;
   for (;;) {
     signal.throwIfAborted();
     const now = await left();
     onProgress?.(now);
     if (now === 0) return;
-    const seen = await sign?.();
-    if (now < least || seen !== lastSign) since = performance.now();
-    least = Math.min(least, now);
-    lastSign = seen;
+    // More counts as well: what is done leads to more.
+    if (now !== last) since = performance.now();
+    last = now;
     const still = performance.now() - since;
     if (still > ms) throw new Error(`${now} left, and nothing moved for ${Math.round(still / 1_000)} s: ${stuck}`);
     if (still > NOTE_AFTER_MS && !told) {
       told = true;
-      console.log(`\n${now} left, and nothing moves: ${stuck}`);
+      tell?.(`\n${now} left, and nothing moves: ${stuck}`);
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal });
   }

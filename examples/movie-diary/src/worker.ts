@@ -1,35 +1,16 @@
-import { Pool } from 'pg';
 import { createWorker } from 'temporal-outbox';
-import { HttpInboxes } from './adapters/http/inboxes';
-import { HttpMetadataProvider } from './adapters/http/metadata';
-import { HttpRemoteActors } from './adapters/http/remoteActors';
-import { SharpImages } from './adapters/images/sharp';
-import { openObjectStore } from './adapters/objectStore/open';
-import { pooled } from './adapters/postgres/connection';
-import { PostgresStoredActors } from './adapters/postgres/remoteActors';
 import { EVENTS } from './events';
 import { createHandlers } from './handlers/createHandlers';
+import { openAdapters } from './openAdapters';
 import { readWorkerSettings } from './settings';
 
 /** The worker with this application's handlers, as a process of its own. */
 async function main(): Promise<void> {
-  const { databaseUrl, origin, metadataUrl, objectStore } = readWorkerSettings(process.env);
-  const pool = new Pool({ connectionString: databaseUrl, application_name: 'movie-diary worker' });
-  pool.on('error', () => undefined);
-  const connection = pooled(pool);
+  const adapters = openAdapters(readWorkerSettings(process.env));
   try {
-    const handlers = createHandlers({
-      connection,
-      origin,
-      remoteActors: new HttpRemoteActors(new PostgresStoredActors(connection)),
-      inboxes: new HttpInboxes(),
-      metadata: new HttpMetadataProvider(metadataUrl),
-      objects: openObjectStore(objectStore),
-      images: new SharpImages(),
-    });
-    await createWorker({ handlers, events: EVENTS }).run();
+    await createWorker({ handlers: createHandlers(adapters), events: EVENTS }).run();
   } finally {
-    await pool.end();
+    await adapters.close();
   }
 }
 

@@ -13,7 +13,8 @@ const TIMEOUT_MS = 300_000;
 
 /**
  * Safe to run again: the id of each activity is derived from the review and its version, and activities and deliveries
- * that are there already are left alone, without a second event. Run late, it sends what there is by then.
+ * that are there already are left alone, without a second event. Run late, it sends what there is by then and was not
+ * told otherwise meanwhile.
  */
 export function followBackfill({ origin }: { readonly origin: string }): Handler {
   return defineHandler({

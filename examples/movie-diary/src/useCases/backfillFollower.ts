@@ -1,4 +1,4 @@
-import { actorUri } from '../domain/activity';
+import { activityId, actorUri, reviewUri } from '../domain/activity';
 import { createReview } from '../domain/reviewActivities';
 import type { User } from '../domain/user';
 import { ActivityDeliveryRequested } from '../events/federation';
@@ -26,7 +26,7 @@ interface Backfill {
 }
 
 /**
- * Every review that the user has now goes to a new follower as well. Whoever has left again is sent nothing. The follower
+ * Every review that the user has now goes to a new follower as well, unless this version of it did already. Whoever has left again is sent nothing. The follower
  * is held meanwhile: one who left between the look at a review and its delivery would not be told of its deletion.
  */
 export async function backfillFollower(deps: Deps, { user, actor, causationId, published }: Backfill): Promise<void> {
@@ -41,6 +41,9 @@ export async function backfillFollower(deps: Deps, { user, actor, causationId, p
     const { id: reviewId, rating, comment, watchedOn, version } = review;
     const occurrence = { origin, actor: actorUri(origin, user.name), version, published };
     const activity = createReview(occurrence, { reviewId, film, rating, comment, watchedOn });
+    // Who follows anew, or was told while following already, has this version.
+    const told = [activity.id, activityId(origin, 'Update', reviewUri(origin, reviewId), version)];
+    if ((await activities.inboxesOf(told)).includes(inbox)) continue;
     const requested = ActivityDeliveryRequested.event({
       aggregateId: inbox,
       payload: { activityId: activity.id, inbox },
