@@ -20,7 +20,12 @@ export interface Awaited {
   readonly stuck: string;
 }
 
-/** Resolves when nothing is left to do. @throws Error when nothing moved for as long as the patience lasts */
+/** Nothing moved for as long as somebody was ready to wait. */
+export class StuckError extends Error {
+  override readonly name = 'StuckError';
+}
+
+/** Resolves when nothing is left to do. @throws StuckError when nothing moved for as long as the patience lasts */
 export async function waitFor({ left, onProgress, stuck }: Awaited, { signal, ms, tell }: Patience): Promise<void> {
   let last = Infinity;
   let since = performance.now();
@@ -34,7 +39,7 @@ export async function waitFor({ left, onProgress, stuck }: Awaited, { signal, ms
     if (now !== last) since = performance.now();
     last = now;
     const still = performance.now() - since;
-    if (still > ms) throw new Error(`${now} left, and nothing moved for ${Math.round(still / 1_000)} s: ${stuck}`);
+    if (still > ms) throw new StuckError(`${now} left, and nothing moved for ${Math.round(still / 1_000)} s: ${stuck}`);
     if (still > NOTE_AFTER_MS && !told) {
       told = true;
       tell?.(`\n${now} left, and nothing moves: ${stuck}`);

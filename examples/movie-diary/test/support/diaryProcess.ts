@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../../../test/support/eventually';
+import { withoutAddresses } from './environment';
 
 const ROOT = join(__dirname, '..', '..');
 const PROBE = join(__dirname, 'loadedFiles.ts');
@@ -28,7 +29,12 @@ export class DiaryProcess {
     const report = join(directory, `${entry}.json`);
     const child = spawn(process.execPath, [join(ROOT, 'src', `${entry}.ts`)], {
       cwd: ROOT,
-      env: { ...inherited(), ...env, NODE_OPTIONS: `--require tsx/cjs --require ${PROBE}`, LOADED_FILES: report },
+      env: {
+        ...withoutAddresses(process.env),
+        ...env,
+        NODE_OPTIONS: `--require tsx/cjs --require ${PROBE}`,
+        LOADED_FILES: report,
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const started = new DiaryProcess(child, report);
@@ -59,13 +65,4 @@ export class DiaryProcess {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
     return this.exited;
   }
-}
-
-/** The test run's own variables are none of the application's. */
-function inherited(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([name]) => !/^(OUTBOX_|NATS_|TEMPORAL_|DATABASE_URL|JEST_|NODE_ENV)/.test(name),
-    ),
-  );
 }

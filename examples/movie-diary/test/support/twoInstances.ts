@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
+import { withoutAddresses } from './environment';
 import { TestOutbox, type Settings } from '../../../../test/support/outbox';
 import { NO_FAULTS } from '../../demo/faults';
 import { Instance } from '../../demo/instance';
@@ -43,7 +44,7 @@ export class TwoInstances {
         ...{ name, directory, port: ports[name], metadataUrl: metadata.url },
         databaseUrl: outbox.database.url,
         outboxSchema: outbox.database.schema,
-        env: { ...environment(), ...outbox.settings, ...rigged?.env },
+        env: { ...withoutAddresses(process.env), ...outbox.settings, ...rigged?.env },
         ...(rigged && { workerScript: rigged.script }),
       });
       closers.push(() => instance.stop());
@@ -80,13 +81,4 @@ export class TwoInstances {
   async close(): Promise<void> {
     for (const closer of this.closers.reverse()) await closer().catch(() => undefined);
   }
-}
-
-/** The test run's own variables are none of the application's. */
-function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([name]) => !/^(OUTBOX_|NATS_|TEMPORAL_|DATABASE_URL|JEST_|NODE_ENV|EVENT_)/.test(name),
-    ),
-  );
 }
