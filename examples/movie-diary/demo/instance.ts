@@ -89,7 +89,13 @@ export class Instance {
       await pool.end();
     }
     this.parts = { server: this.spawn('server'), worker: this.spawn('worker') };
-    await Promise.all([this.server.ready, this.worker.ready]);
+    try {
+      await Promise.all([this.server.ready, this.worker.ready]);
+    } catch (error) {
+      const { message } = error as Error;
+      if (!message.includes('differs from the running')) throw error;
+      throw new Error(`${message} Start over with --fresh, or give each its own --directory.`, { cause: error });
+    }
   }
 
   /** Starts the server anew, which must have ended. */

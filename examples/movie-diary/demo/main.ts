@@ -10,6 +10,7 @@ import { HELP, readOptions, type Options } from './options';
 import { agrees } from './reconcile/compare';
 import { reconcileAll } from './reconcile/reconcileAll';
 import { tableOf } from './report';
+import { requireFree } from './requireFree';
 import { unlessEnded } from './unlessEnded';
 
 /** With --exit nobody is there to end a pause, or to mend what else is in the way. */
@@ -35,6 +36,11 @@ async function main(options: Options): Promise<number> {
   const watch = setInterval(() => process.ppid !== parent && stop.abort(), PARENT_CHECK_MS);
   watch.unref();
   const directory = resolve(options.directory);
+  await requireFree({
+    DIARY_PORT: options.ports.first,
+    DIARY_SECOND_PORT: options.ports.second,
+    DIARY_METADATA_PORT: options.ports.metadata,
+  });
   const servers = await startServers({
     directory,
     fresh: options.fresh,

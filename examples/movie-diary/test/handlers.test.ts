@@ -68,6 +68,8 @@ describe('every handler may run again', () => {
 /** What a dead worker held is another's soon, and no handler runs out of attempts by the deaths of others. */
 const QUICK = {
   EVENT_QUEUE_MAX_ATTEMPTS: '60',
+  OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000',
+  OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000',
   OUTBOX_ACK_WAIT_MS: '1500',
   OUTBOX_LEDGER_LEASE_MS: '2000',
   OUTBOX_LEDGER_RENEW_MS: '500',
