@@ -29,6 +29,8 @@ export const QUICK_SETTINGS = Object.freeze({
   EVENT_QUEUE_MAX_ATTEMPTS: '8',
   OUTBOX_BACKOFF_FIRST_MS: '500',
   OUTBOX_BACKOFF_MAX_MS: '5000',
+  // Two less are for transactional handlers, of which three wait for others within theirs: images, actors, back-fills.
+  OUTBOX_POOL_SIZE: '12',
   // Finds what was re-emitted through the database alone.
   OUTBOX_SWEEP_MS: '1000',
 });

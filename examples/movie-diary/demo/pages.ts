@@ -10,11 +10,6 @@ export function deliveryRunsPage(uiUrl: string): string {
   return page(uiUrl, `?query=${encodeURIComponent('WorkflowType="deliverEvent"')}`);
 }
 
-/** The page of an event's delivery run, there once a handler of it has failed. */
-export function deliveryRunPage(uiUrl: string, eventId: string): string {
-  return page(uiUrl, `/${encodeURIComponent(`deliver/${eventId}`)}`);
-}
-
 function page(uiUrl: string, rest: string): string {
   return `${uiUrl}/namespaces/${NAMESPACE}/workflows${rest}`;
 }

@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
-import { listDead, type DeadLetter } from 'temporal-outbox';
 
-/** What is not through yet: rows that wait in the outbox, and effects that are still to come. Dead ones are not awaited. */
+/**
+ * What is not through yet: rows that wait in the outbox, and effects that are still to come. Dead ones are not awaited.
+ * Read several times a second, which `reconcile` is too thorough for; tables and columns of the outbox are fixed names.
+ */
 export async function countOpen(pool: Pool, outboxSchema: string): Promise<number> {
   const { rows } = await pool.query<{ open: number }>(
     `SELECT ((SELECT count(*) FROM :outbox.event_queue WHERE status NOT IN ('done', 'dead_lettered')) +
@@ -17,8 +19,4 @@ export async function countOpen(pool: Pool, outboxSchema: string): Promise<numbe
     ),
   );
   return rows[0]?.open ?? 0;
-}
-
-export function findDead(pool: Pool, outboxSchema: string): Promise<DeadLetter[]> {
-  return listDead(pool, { schema: outboxSchema, limit: 10_000 });
 }

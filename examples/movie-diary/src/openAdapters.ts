@@ -9,6 +9,13 @@ import { PostgresStoredActors } from './adapters/postgres/remoteActors';
 import type { HandlerDeps } from './handlers/createHandlers';
 import type { readWorkerSettings } from './settings';
 
+/**
+ * A delivery holds one while another instance answers, at most as many at once as a handler's concurrency (8); the rest is
+ * for the short statements of the others.
+ */
+const POOL_SIZE = 14;
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /** What the handlers reach the world with, as the settings name it. The caller closes it. */
 export function openAdapters({
   databaseUrl,
@@ -16,7 +23,12 @@ export function openAdapters({
   metadataUrl,
   objectStore,
 }: ReturnType<typeof readWorkerSettings>): HandlerDeps & { close(): Promise<void> } {
-  const pool = new Pool({ connectionString: databaseUrl, application_name: 'movie-diary worker' });
+  const pool = new Pool({
+    connectionString: databaseUrl,
+    application_name: 'movie-diary worker',
+    max: POOL_SIZE,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   // A connection that dies while idle is replaced at the next query; without a listener it would end the process.
   pool.on('error', () => undefined);
   const connection = pooled(pool);

@@ -17,7 +17,7 @@ describe('a duplicate of every event type, published by hand', () => {
   let two: TwoInstances;
   let outbox: TestOutbox;
   let originals: StoredMessage[];
-  let before: Record<string, string[]>;
+  let before: Awaited<ReturnType<typeof state>>;
 
   beforeAll(async () => {
     const ports = { first: await freePort(), second: await freePort(), metadata: await freePort() };
@@ -67,7 +67,15 @@ describe('a duplicate of every event type, published by hand', () => {
     TIMEOUT_MS,
   );
 
-  const state = () => endState(two.first.instance, two.first.pool);
+
+  /** Of both: what the first one sends again would be seen at the second. */
+  async function state() {
+    const { first, second } = two;
+    return {
+      first: await endState(first.instance, first.pool),
+      second: await endState(second.instance, second.pool),
+    };
+  }
 
   /** @returns whether the broker took it for a duplicate */
   async function publishAgain({ subject, body, headers }: StoredMessage, id: string): Promise<boolean> {

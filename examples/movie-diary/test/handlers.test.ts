@@ -31,6 +31,8 @@ describe('every handler may run again', () => {
     ['db', 'killed'],
     ['nats', 'killed'],
     ['db', 'at once'],
+    ['nats', 'at once'],
+    ['db', 'twice'],
     ['nats', 'twice'],
   ] as const)(
     'backend %s, each handler %s: rows, events and objects are those of one run',

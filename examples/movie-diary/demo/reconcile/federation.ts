@@ -7,7 +7,7 @@ export async function compareFederation(teller: Reconciled, listener: Reconciled
   const of = (what: string) => `${teller.name} to ${listener.name}: ${what}`;
   const own = [`${teller.origin}/`];
   const theirs = [`${listener.origin}/`];
-  const both = [teller.origin, listener.origin];
+  const actors = await followed(listener, teller);
   return [
     compare(
       of('activities sent and received'),
@@ -17,13 +17,18 @@ export async function compareFederation(teller: Reconciled, listener: Reconciled
     compare(of('deliveries that are open'), new Map(), await entries(teller.pool, OPEN, theirs)),
     compare(
       of('follows'),
-      await entries(listener.pool, FOLLOWINGS, both.reverse()),
+      await entries(listener.pool, FOLLOWINGS, [listener.origin, teller.origin]),
       await entries(teller.pool, FOLLOWERS, [teller.origin, listener.origin]),
     ),
     compare(
       of('reviews of those who are followed'),
-      await entries(teller.pool, REVIEWS, [teller.origin, await followed(listener, teller)]),
-      await entries(listener.pool, REMOTE_REVIEWS, [await followed(listener, teller)]),
+      await entries(teller.pool, REVIEWS, [teller.origin, actors]),
+      await entries(listener.pool, REMOTE_REVIEWS, [actors]),
+    ),
+    compare(
+      of('names and moves of those who are followed'),
+      await entries(teller.pool, PROFILES, [teller.origin, actors]),
+      await entries(listener.pool, REMOTE_PROFILES, [actors]),
     ),
     compare(
       of('likes and announcements'),
@@ -62,12 +67,18 @@ async function followed(listener: Reconciled, teller: Reconciled): Promise<strin
 }
 
 const REVIEWS = `
-  SELECT $1 || '/reviews/' || r.id AS id, concat_ws(' ', f.number, r.rating, r.watched_on, r.version) AS value
+  SELECT $1 || '/reviews/' || r.id AS id, concat_ws(' ', f.number, r.rating, r.watched_on, r.version, quote_nullable(r.comment)) AS value
     FROM reviews r JOIN users u ON u.id = r.user_id JOIN films f ON f.id = r.film_id
    WHERE $1 || '/users/' || u.name = ANY ($2)`;
 const REMOTE_REVIEWS = `
-  SELECT uri AS id, concat_ws(' ', film_number, rating, watched_on, version) AS value
+  SELECT uri AS id, concat_ws(' ', film_number, rating, watched_on, version, quote_nullable(comment)) AS value
     FROM remote_reviews WHERE NOT deleted AND actor = ANY ($1)`;
+
+const PROFILES = `
+  SELECT $1 || '/users/' || name AS id, concat_ws(' ', display_name, moved_to) AS value
+    FROM users WHERE $1 || '/users/' || name = ANY ($2)`;
+const REMOTE_PROFILES = `
+  SELECT uri AS id, concat_ws(' ', display_name, moved_to) AS value FROM remote_actors WHERE uri = ANY ($1)`;
 
 const REACTIONS = `
   SELECT concat_ws(' ', $1 || '/users/' || u.name, r.kind, r.review_uri) AS id, r.version::text AS value

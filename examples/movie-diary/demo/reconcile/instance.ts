@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { ObjectStore } from '../../src/ports/objectStore';
 import { compare, type Comparison, type Entries } from './compare';
@@ -40,7 +41,7 @@ export async function compareInstance(
     compare(of('profiles of people'), await entries(pool, PEOPLE), await entries(pool, PERSON_PROFILES)),
     compare(of('search index'), await entries(pool, SEARCHABLE), await entries(pool, INDEXED)),
     compare(of('posters stored'), await entries(pool, POSTERS_WANTED), await entries(pool, POSTERS_STORED)),
-    compare(of('object store'), await entries(pool, OBJECTS), ids(await objects.list('posters/'))),
+    compare(of('object store'), await entries(pool, OBJECTS), await contents(objects)),
     compare(of('one ImageStored for each poster'), await inOutbox(POSTERS_KEPT), await inOutbox(IMAGES_STORED)),
   ];
 }
@@ -75,11 +76,21 @@ const INDEXED = `SELECT kind || ' ' || id AS id, title AS value FROM search_docu
 const POSTERS_WANTED = `SELECT film_id::text AS id FROM film_profiles WHERE poster_url IS NOT NULL`;
 const POSTERS_STORED = `SELECT film_id::text AS id FROM posters WHERE stored_at IS NOT NULL`;
 
-/** The original and its conversion. */
+/** The original, byte for byte, and its conversion. */
 const OBJECTS = `
-  SELECT object_key AS id FROM posters WHERE stored_at IS NOT NULL
+  SELECT object_key AS id, sha256 AS value FROM posters WHERE stored_at IS NOT NULL
   UNION ALL
-  SELECT 'posters/' || film_id || '/w200.webp' FROM posters WHERE stored_at IS NOT NULL`;
+  SELECT 'posters/' || film_id || '/w200.webp', 'a WebP image' FROM posters WHERE stored_at IS NOT NULL`;
+
+async function contents(objects: ObjectStore): Promise<Entries> {
+  const found = new Map<string, string>();
+  for (const key of await objects.list('posters/')) {
+    const body = await objects.get(key);
+    const isWebP = body?.toString('latin1', 8, 12) === 'WEBP';
+    found.set(key, isWebP ? 'a WebP image' : createHash('sha256').update(body ?? '').digest('hex'));
+  }
+  return found;
+}
 
 /** A film that was deleted on the way and came back has had a poster before: it may have two. */
 const POSTERS_KEPT = `
