@@ -67,7 +67,6 @@ describe('a duplicate of every event type, published by hand', () => {
     TIMEOUT_MS,
   );
 
-
   /** Of both: what the first one sends again would be seen at the second. */
   async function state() {
     const { first, second } = two;

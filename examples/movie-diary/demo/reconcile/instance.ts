@@ -87,7 +87,14 @@ async function contents(objects: ObjectStore): Promise<Entries> {
   for (const key of await objects.list('posters/')) {
     const body = await objects.get(key);
     const isWebP = body?.toString('latin1', 8, 12) === 'WEBP';
-    found.set(key, isWebP ? 'a WebP image' : createHash('sha256').update(body ?? '').digest('hex'));
+    found.set(
+      key,
+      isWebP
+        ? 'a WebP image'
+        : createHash('sha256')
+            .update(body ?? '')
+            .digest('hex'),
+    );
   }
   return found;
 }
