@@ -9,10 +9,12 @@ CREATE TABLE remote_actors (
   -- Of the name and of the move, each on its own: a move may overtake a change of the name that it says nothing about.
   version      integer     NOT NULL DEFAULT 0,
   move_version integer     NOT NULL DEFAULT 0,
+  -- When it was last asked for. Bad signatures in its name have it asked for again, but only once in a while.
   fetched_at   timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- Every activity that this instance has sent. Its id is derived from what happened, so a repeat is the same row.
+-- Every activity that this instance has sent. Its id is derived from what happened, so a repeat is the same row. When the
+-- review that it tells of is deleted, a tombstone takes the place of its object.
 CREATE TABLE activities (
   id         text        PRIMARY KEY,
   user_id    uuid        NOT NULL REFERENCES users,
@@ -24,7 +26,8 @@ CREATE TABLE activities (
 CREATE TABLE activity_deliveries (
   activity_id  text        NOT NULL REFERENCES activities,
   inbox        text        NOT NULL,
-  -- delivered: the inbox took it; refused: it never will (gone, blocked, not allowed).
+  -- delivered: the inbox took it; refused: it never will (gone, blocked, not allowed), or
+  -- what it was to be told is deleted.
   state        text        NOT NULL DEFAULT 'requested' CHECK (state IN ('requested', 'delivered', 'refused')),
   settled_at   timestamptz,
   PRIMARY KEY (activity_id, inbox),
@@ -41,6 +44,9 @@ CREATE TABLE received_activities (
   received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (id, user_id)
 );
+-- What was told of a review loses its content when the review is deleted. A hash, since the other side chooses the length.
+CREATE INDEX received_reviews ON received_activities USING hash ((body -> 'object' ->> 'id'))
+  WHERE type IN ('Create', 'Update');
 
 -- Reviews of actors of other instances; a feed shows those of the actors that its user follows. A deleted one stays as a
 -- tombstone without its content, so a late copy does not revive it; it may be known before the review is.

@@ -1,9 +1,9 @@
-import { Pool } from 'pg';
 import { HttpRemoteActors } from './adapters/http/remoteActors';
 import { HttpSenders } from './adapters/http/senders';
 import { pooled } from './adapters/postgres/connection';
 import { PostgresStoredActors } from './adapters/postgres/remoteActors';
 import { repositories } from './adapters/postgres/repositories';
+import { openServerPool } from './adapters/postgres/serverPool';
 import { buildServer } from './server/app';
 import { readSettings } from './settings';
 
@@ -13,15 +13,18 @@ import { readSettings } from './settings';
  */
 async function main(): Promise<void> {
   const { databaseUrl, origin, host, port } = readSettings(process.env);
-  const pool = new Pool({ connectionString: databaseUrl, application_name: 'movie-diary server' });
-  // A connection that dies while idle is replaced at the next query; without a listener it would end the process.
-  pool.on('error', () => undefined);
+  const pool = openServerPool(databaseUrl);
   const connection = pooled(pool);
   const senders = new HttpSenders(new HttpRemoteActors(new PostgresStoredActors(connection)));
   const app = await buildServer({ ...repositories(connection), origin, senders }, { level: 'warn' });
   const stop = async () => {
-    await app.close();
-    await pool.end();
+    try {
+      await app.close();
+      await pool.end();
+    } catch (error) {
+      process.stderr.write(`The server could not stop as it should: ${(error as Error).message}\n`);
+      process.exit(1);
+    }
   };
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void stop());
   await app.listen({ host, port });

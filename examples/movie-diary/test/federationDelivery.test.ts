@@ -7,6 +7,7 @@ import { PostgresRemoteFollowers } from '../src/adapters/postgres/remoteFollower
 import { actorUri, keyId, type Activity } from '../src/domain/activity';
 import { announce } from '../src/domain/reactionActivities';
 import { block } from '../src/domain/relationActivities';
+import { createReview } from '../src/domain/reviewActivities';
 import { undo } from '../src/domain/undo';
 import { ActivityDeliveryRequested } from '../src/events/federation';
 import { BACKENDS, TestDiary } from './support/diary';
@@ -154,6 +155,28 @@ describe('the handler', () => {
     const [first, second, ...others] = postsTo(here, inbox);
     expect(others).toEqual([]);
     expect(second?.body).toBe(first?.body);
+  });
+
+  it('a review that was deleted meanwhile is not sent, and what was to be sent of it is forgotten', async () => {
+    const { diary } = here;
+    const reviewId = randomUUID();
+    const { user, inbox, activity, run } = await requested((origin, actor) =>
+      createReview(
+        { origin, actor, version: 1, published: '2024-02-01T10:00:00.123456Z' },
+        { reviewId, film: { number: 7, title: 'A title' }, rating: 9, comment: 'Zither!', watchedOn: '2024-02-01' },
+      ),
+    );
+    await diary.pool.query('INSERT INTO deleted_reviews (id, user_id, version) VALUES ($1, $2, 2)', [
+      reviewId,
+      user.id,
+    ]);
+    const document = await fetch(activity.id);
+    expect(document.status).toBe(410);
+    expect(await document.json()).toMatchObject({ type: 'Tombstone', version: 2 });
+    await run();
+    expect(postsTo(here, inbox)).toEqual([]);
+    expect(await states(here, inbox)).toEqual(['refused']);
+    expect(JSON.stringify(await diary.repositories.activities.find(activity.id))).not.toContain('Zither');
   });
 
   it('an actor who was blocked meanwhile is sent nothing but the block and its end', async () => {

@@ -9,6 +9,7 @@ import { followerLeft } from '../src/useCases/followerLeft';
 import { logReview } from '../src/useCases/logReview';
 import { registerUser } from '../src/useCases/registerUser';
 import { TestDiary } from './support/diary';
+import { openTransaction } from './support/openTransaction';
 import { handled, runHandler } from './support/runHandler';
 
 let diary: TestDiary;
@@ -102,4 +103,13 @@ it('a follower who comes back is sent what is new or edited since, and nothing t
   await backfill();
   const told = [`Create ${plain} 1`, `Create ${edited} 2`, `Create ${plain} 2`, `Create ${late} 1`].sort();
   expect(await sentTo(relation.inbox)).toEqual({ told, events: 4 });
+});
+
+it('a back-fill that is told to stop does so between two reviews, and leaves nothing behind', async () => {
+  const { user, relation } = await followed();
+  const event = handled(RemoteFollowerAccepted, { userId: user.id, actor: relation.actor, version: 1 });
+  const transaction = await openTransaction(diary.pool, handlers, 'follow-backfill');
+  await expect(transaction.run(event, AbortSignal.abort(new Error('Time is up')))).rejects.toThrow('Time is up');
+  await transaction.end('ROLLBACK');
+  expect(await sentTo(relation.inbox)).toEqual({ told: [], events: 0 });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EventDefinition, Handler } from 'temporal-outbox';
+import { eventually } from '../../../test/support/eventually';
 import { PostgresStoredActors } from '../src/adapters/postgres/remoteActors';
 import { filmOf } from '../src/domain/film';
 import type { User } from '../src/domain/user';
@@ -12,6 +13,7 @@ import { unblockActor } from '../src/useCases/unblockActor';
 import { unfollowActor } from '../src/useCases/unfollowActor';
 import { TestDiary } from './support/diary';
 import { ordersOf } from './support/orders';
+import { openTransaction } from './support/openTransaction';
 import { handled, runHandler } from './support/runHandler';
 import { activity, newReviewUri, note, type Sent } from './support/sender';
 
@@ -126,6 +128,36 @@ describe('a review', () => {
       [{ version: 3, deleted: false, rating: 3, comment: 'version 3', title: 'The Third Man' }],
     );
   }, 120_000);
+
+  it('that was deleted has left its words nowhere, in whatever order it was told', async () => {
+    for (const order of ordersOf([0, 1, 2], 3)) {
+      const { user, actor } = await two();
+      const uri = newReviewUri(actor);
+      const sent = [
+        activity(actor, 'Create', { object: note(actor, uri, 1) }),
+        activity(actor, 'Update', { object: note(actor, uri, 2), version: 2 }),
+        activity(actor, 'Delete', { object: { id: uri, type: 'Tombstone', version: 3 }, version: 3 }),
+      ];
+      for (const index of order) {
+        await keep(user, sent[index]!);
+        await handle(user, sent[index]!);
+      }
+      const texts = await rowsOf('SELECT body::text FROM received_activities WHERE actor = $1', actor.id);
+      expect(texts).toHaveLength(3);
+      expect([order, JSON.stringify(texts)]).toEqual([order, expect.not.stringMatching(/comment|rating|Third Man/)]);
+    }
+  });
+
+  it('that came back in a later version, before its deletion was handled, is there', async () => {
+    const { user, actor } = await two();
+    const uri = newReviewUri(actor);
+    const remove = activity(actor, 'Delete', { object: { id: uri, type: 'Tombstone', version: 2 }, version: 2 });
+    const back = activity(actor, 'Create', { object: note(actor, uri, 3), version: 3 });
+    for (const one of [remove, back]) await keep(user, one);
+    await handle(user, remove);
+    await handle(user, back);
+    expect(await state(uri)).toMatchObject([{ version: 3, deleted: false, comment: 'version 3' }]);
+  });
 
   it('has one event for each change, however often it is told', async () => {
     const { user, actor } = await two();
@@ -320,6 +352,35 @@ describe('a follow of an actor there', () => {
     await handle(user, block);
     expect(await following(user, actor)).toMatchObject({ state: 'requested', version: 3 });
   });
+});
+
+it('an Accept does not stand in the way of a block of the same actor', async () => {
+  const { user, actor, self } = await two();
+  await followActor({ ...diary.repositories, origin: diary.origin }, { userId: user.id, actor: actor.id });
+  const asked = { type: 'Follow', actor: self, object: actor.id, version: 1 };
+  const sent = [activity(actor, 'Accept', { object: asked }), activity(actor, 'Follow', { object: self })];
+  for (const one of sent) await keep(user, one);
+  // Both in one transaction, as a worker may run them; the block comes between them.
+  const [accept, follow] = sent.map(({ id }) => handled(RemoteActivityReceived, { activityId: id, userId: user.id }));
+  const transaction = await openTransaction(diary.pool, handlers, 'inbound-activity');
+  await transaction.run(accept!);
+  const blocked = blockActor(diary.repositories.blocks, { userId: user.id, actor: actor.id });
+  void blocked.catch(() => undefined);
+  await eventually(
+    async () => {
+      const { rows } = await diary.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rows.length === 1;
+    },
+    30_000,
+    'the block that waits',
+  );
+  await transaction.run(follow!);
+  await transaction.end('COMMIT');
+  await blocked;
+  expect(await diary.repositories.remoteFollowers.find(user.id, actor.id)).toMatchObject({ active: false });
+  expect(await diary.repositories.remoteFollowings.find(user.id, actor.id)).toMatchObject({ state: 'ended' });
 });
 
 describe('a reaction', () => {

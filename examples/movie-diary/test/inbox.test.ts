@@ -1,6 +1,17 @@
+import { HttpRemoteActors } from '../src/adapters/http/remoteActors';
+import { HttpSenders } from '../src/adapters/http/senders';
+import { pooled } from '../src/adapters/postgres/connection';
+import { PostgresStoredActors } from '../src/adapters/postgres/remoteActors';
+import { repositories } from '../src/adapters/postgres/repositories';
+import { openServerPool } from '../src/adapters/postgres/serverPool';
 import type { Actor } from '../src/domain/actor';
+import { RemoteFollowerAccepted } from '../src/events/follows';
+import { buildServer } from '../src/server/app';
+import { acceptFollower } from '../src/useCases/acceptFollower';
 import { TestDiary } from './support/diary';
 import { RemoteInstance } from './support/remoteInstance';
+import { openTransaction } from './support/openTransaction';
+import { handled } from './support/runHandler';
 import { activity, newReviewUri, newSender, note, post, send, type Sender } from './support/sender';
 
 let diary: TestDiary;
@@ -172,3 +183,48 @@ it('a sender whose instance does not answer is told to come again', async () => 
   const lost = { ...sender, id, publicKey: { ...sender.publicKey, id: `${id}#main-key` } };
   await refused(503, /sent again/, await post(diary, user.name, lost, activity(lost, 'Follow', { object: self() })));
 });
+
+it('an actor whose back-fill is under way is heard, and blocked, at once', async () => {
+  const relation = { userId: user.id, actor: sender.id, inbox: sender.inbox };
+  await acceptFollower(diary.repositories.remoteFollowers, { ...relation, version: 1 });
+  const backfill = await openTransaction(diary.pool, diary.handlers(), 'follow-backfill');
+  try {
+    await backfill.run(handled(RemoteFollowerAccepted, { userId: user.id, actor: sender.id, version: 1 }));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => post(diary, user.name, sender, activity(sender, 'Question'))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+    await diary.request('PUT', `/users/${user.name}/blocks`, { actor: sender.id });
+  } finally {
+    await backfill.end('ROLLBACK');
+  }
+});
+
+it('a request that waits too long for another transaction is told to come again, and other requests go on', async () => {
+  const pool = openServerPool(diary.outbox.database.url);
+  const connection = pooled(pool);
+  const senders = new HttpSenders(new HttpRemoteActors(new PostgresStoredActors(connection)));
+  const server = await buildServer({ ...repositories(connection), origin: diary.origin, senders });
+  const client = await diary.pool.connect();
+  try {
+    const address = await server.listen({ host: '127.0.0.1', port: 0 });
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE blocks');
+    const block = () =>
+      fetch(`${address}/users/${user.name}/blocks`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ actor: sender.id }),
+      });
+    // More than there are connections.
+    const answers = await Promise.all(Array.from({ length: 12 }, block));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(await answers[0]?.json()).toEqual({ error: expect.stringMatching(/can be sent again/) });
+    expect((await fetch(`${address}/users/${user.name}`)).status).toBe(200);
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+    await server.close();
+    await pool.end();
+  }
+}, 60_000);

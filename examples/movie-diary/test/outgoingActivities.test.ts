@@ -129,6 +129,17 @@ it('whoever was told of a review is told of its end, also when they follow no mo
   expect(await toldBy(user.id)).toMatchObject([{}, { body: { type: 'Delete' }, inboxes: [user.inbox] }]);
 });
 
+it('of a review that was deleted nothing is left in what was told', async () => {
+  const user = await followed();
+  const { reviewId, payload, event } = await logged(user);
+  await run(event);
+  await diary.request('DELETE', `/users/${user.name}/reviews/${reviewId}`);
+  await run(handled(ReviewDeleted, { ...payload, version: 2 }));
+  const told = await toldBy(user.id);
+  expect(told.map(({ body }) => body.type)).toEqual(['Create', 'Delete']);
+  expect(JSON.stringify(told)).not.toMatch(/comment|rating|Third Man/);
+});
+
 it('an Undo waits for what it takes back, and holds the whole of it', async () => {
   const user = await followed();
   const entry = { userId: user.id, filmId: FILM.id, number: FILM.number, title: FILM.title };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { sign } from '../src/adapters/http/signature';
 import { HttpRemoteActors } from '../src/adapters/http/remoteActors';
@@ -33,6 +34,26 @@ it('an actor is asked for once, and remembered', async () => {
       movedTo: null,
     });
   expect(there.gets.get('/users/harry')).toBe(1);
+});
+
+it('an actor may have whatever name a user here may have', async () => {
+  const { id } = there.actor('emoji', { name: '🎬'.repeat(60) });
+  expect((await actors.resolve(id)).displayName).toBe('🎬'.repeat(60));
+});
+
+it.each<[string, object]>([
+  ['NUL in its name', { name: 'a\0b' }],
+  ['half a character in its name', { name: '\ud83d' }],
+  ['a version that no column holds', { version: 2_147_483_648 }],
+])('an actor with %s is refused before it is stored', async (_, changes) => {
+  const { id } = there.actor(`a${randomUUID().slice(0, 8)}`, changes);
+  await refused(id).toThrow('a document that is not an actor’s');
+});
+
+it('an actor with NUL in its key is refused before it is stored', async () => {
+  const { id, publicKey } = there.actor('key');
+  there.actor('key', { publicKey: { ...publicKey, publicKeyPem: 'a\0b' } });
+  await refused(id).toThrow('a document that is not an actor’s');
 });
 
 it('a document that lies about whose it is, is not believed, and not stored', async () => {
@@ -72,6 +93,49 @@ it.each(['ftp://there.example/users/harry', 'file:///etc/passwd', 'harry'])('%s 
   await refused(uri).toThrow('must be one of http or https');
 });
 
+/** As if the actor had not been asked for lately. */
+async function longAgo(uri: string): Promise<void> {
+  await diary.pool.query(`UPDATE remote_actors SET fetched_at = fetched_at - interval '1 hour' WHERE uri = $1`, [uri]);
+}
+
+it.each<[string, (headers: Record<string, string>) => Record<string, string>]>([
+  ['is not signed', (headers) => ({ ...headers, 'signature-input': '' })],
+  ['has another body than its digest says', (headers) => ({ ...headers, 'content-digest': 'sha-256=:AAAA:' })],
+  [
+    'names the key of somebody else',
+    (headers) => ({ ...headers, 'signature-input': headers['signature-input']!.replace(/\/users\/[^#]*/, '/users/x') }),
+  ],
+  [
+    'was signed long ago',
+    (headers) => ({
+      ...headers,
+      'signature-input': headers['signature-input']!.replace(/created=\d+/, 'created=1700000000'),
+    }),
+  ],
+])('nobody is asked for a key on behalf of a request that %s', async (_, changed) => {
+  const senders = new HttpSenders(actors);
+  const { id, publicKey, privateKey, preferredUsername } = there.actor(`a${randomUUID().slice(0, 8)}`);
+  const unsigned = { method: 'POST', url: `${diary.origin}/users/holly/inbox`, headers: {}, body: '{}' };
+  const headers = await sign(unsigned, { id: publicKey.id, privateKey });
+  const request = { ...unsigned, headers: changed(headers) };
+  await expect(senders.verify(request, id)).rejects.toThrow(InvalidSignature);
+  expect(there.gets.get(`/users/${preferredUsername}`)).toBeUndefined();
+});
+
+it('however many requests have a signature that does not fit, their actor is asked for once in a while', async () => {
+  const senders = new HttpSenders(actors);
+  const { id, publicKey } = there.actor('flooded');
+  const { privateKey } = there.actor('other');
+  const unsigned = { method: 'POST', url: `${diary.origin}/users/holly/inbox`, headers: {}, body: '{}' };
+  const headers = await sign(unsigned, { id: publicKey.id, privateKey });
+  const flood = () => Promise.allSettled(Array.from({ length: 5 }, () => senders.verify({ ...unsigned, headers }, id)));
+  await actors.resolve(id);
+  await flood();
+  await longAgo(id);
+  expect((await flood()).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
+  expect(there.gets.get('/users/flooded')).toBe(2);
+});
+
 it('a sender who has another key by now is asked for it once, and anybody else’s is refused', async () => {
   const senders = new HttpSenders(actors);
   const old = there.actor('rotating');
@@ -82,6 +146,9 @@ it('a sender who has another key by now is asked for it once, and anybody else�
   });
   expect((await senders.verify(await by(old.privateKey), old.id)).uri).toBe(old.id);
   const { privateKey, publicKey } = there.actor('rotating');
+  await expect(senders.verify(await by(privateKey), old.id)).rejects.toThrow(InvalidSignature);
+  expect(there.gets.get('/users/rotating')).toBe(1);
+  await longAgo(old.id);
   const { publicKey: now } = await senders.verify(await by(privateKey), old.id);
   expect(now).toBe(publicKey.publicKeyPem);
   expect(there.gets.get('/users/rotating')).toBe(2);

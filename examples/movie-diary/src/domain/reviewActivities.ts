@@ -54,6 +54,21 @@ export function deleteReview(occurrence: Occurrence, reviewId: string): Activity
 }
 
 /**
+ * What is left of the object of an activity that tells, or told, the content of a review: its tombstone, when the review is
+ * deleted by now.
+ */
+export async function leftOf(
+  { type, object }: Activity,
+  reviews: { deletion(reviewId: string): Promise<{ readonly version: number } | undefined> },
+): Promise<Tombstone | undefined> {
+  if (type !== 'Create' && type !== 'Update') return undefined;
+  const { type: of, id } = object as { readonly type: string; readonly id: string };
+  if (of !== 'Note' && of !== 'Tombstone') return undefined;
+  const deletion = await reviews.deletion(id.slice(id.lastIndexOf('/') + 1));
+  return deletion && { id, type: 'Tombstone', version: deletion.version };
+}
+
+/**
  * Of the activities that may have told of the review before this version: its logging, each of its edits, and for those who
  * began to follow in between, a Create of what it was then.
  */

@@ -43,6 +43,8 @@ export const year = z.int().min(1888).max(9999);
 export const filmNumber = z.int().positive().max(2_147_483_647);
 export const filmTitle = text(1, 500);
 export const personName = text(1, 500);
+export const genre = text(1, 500);
+export const distributor = text(1, 500);
 export const displayName = text(1, 100);
 export const searchWords = text(1, 200);
 /** A media server's own id of an event. */

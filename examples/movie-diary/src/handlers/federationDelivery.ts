@@ -1,8 +1,10 @@
 import { defineHandler, type Handler } from 'temporal-outbox';
 import { PostgresActivities } from '../adapters/postgres/activities';
 import { joined, type Connection } from '../adapters/postgres/connection';
+import { PostgresReviews } from '../adapters/postgres/reviews';
 import { PostgresUsers } from '../adapters/postgres/users';
 import { keyId, type Activity } from '../domain/activity';
+import { leftOf } from '../domain/reviewActivities';
 import { isAboutBlock } from '../domain/undo';
 import { ActivityDeliveryRequested } from '../events/federation';
 import type { Inboxes } from '../ports/inboxes';
@@ -16,6 +18,8 @@ const TIMEOUT_MS = 30_000;
  *
  * The transaction is one of its own, not the worker's: that one may hold several events, and would undo the marks of those
  * that were sent when another one fails, and send them again.
+ *
+ * It looks at the present state: a review that is deleted by now is not sent any more, nor anything to whom the user blocks.
  *
  * What remains: when the answer, the process or the commit is lost behind a request that has arrived, the same activity
  * is sent again, letter for letter and under the same id. Receivers drop it by that.
@@ -33,7 +37,10 @@ export function federationDelivery(connection: Connection, inboxes: Inboxes): Ha
         const activity = await activities.find(activityId);
         if (!activity) return;
         const { userId } = delivery;
-        const isWithheld = !isAboutBlock(activity) && (await activities.isBlocked(userId, inbox));
+        const left = await leftOf(activity, new PostgresReviews(joined(tx)));
+        // It may have been kept after its review’s end was told, and has its content still.
+        if (left) await activities.withdraw([activityId], left);
+        const isWithheld = left || (!isAboutBlock(activity) && (await activities.isBlocked(userId, inbox)));
         const outcome = isWithheld
           ? 'refused'
           : await inboxes.post(inbox, activity, await keyOf(activity, userId), signal);

@@ -22,7 +22,7 @@ export function followBackfill({ origin }: { readonly origin: string }): Handler
     events: [RemoteFollowerAccepted],
     transactional: true,
     timeoutMs: TIMEOUT_MS,
-    run: async ({ eventId, occurredAt, payload }, { tx }) => {
+    run: async ({ eventId, occurredAt, payload }, { tx, signal }) => {
       const connection = joined(tx);
       const user = await new PostgresUsers(connection).byId(payload.userId);
       if (!user) return;
@@ -35,6 +35,7 @@ export function followBackfill({ origin }: { readonly origin: string }): Handler
           origin,
         },
         { user, actor: payload.actor, causationId: eventId, published: occurredAt },
+        signal,
       );
     },
   });

@@ -1,5 +1,6 @@
 import type { NewEvent } from 'temporal-outbox/producer';
 import type { Activity } from '../domain/activity';
+import type { Tombstone } from '../domain/reviewActivities';
 
 export type DeliveryState = 'requested' | 'delivered' | 'refused';
 
@@ -17,6 +18,8 @@ export interface Activities {
     inboxes: readonly string[],
     requested: (inbox: string) => NewEvent,
   ): Promise<void>;
+  /** Puts this in the place of what they told, which is deleted. */
+  withdraw(ids: readonly string[], tombstone: Tombstone): Promise<void>;
   /** Locks the delivery until the transaction ends, so that one activity is never on its way to an inbox twice at once. */
   lockDelivery(id: string, inbox: string): Promise<{ state: DeliveryState; userId: string } | undefined>;
   settleDelivery(id: string, inbox: string, state: 'delivered' | 'refused'): Promise<void>;

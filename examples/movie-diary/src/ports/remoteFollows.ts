@@ -33,8 +33,6 @@ export interface RemoteFollower {
 /** Actors of other instances who follow local users. */
 export interface RemoteFollowers {
   find(userId: string, actor: string): Promise<RemoteFollower | undefined>;
-  /** As `find`; until the transaction ends, it stays so. */
-  hold(userId: string, actor: string): Promise<RemoteFollower | undefined>;
   /** Of the active followers whom the user does not block, each once. */
   inboxesOf(userId: string): Promise<string[]>;
   /**

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { actorUri } from '../domain/activity';
 import { Refusal } from '../domain/refusal';
-import { note, tombstone } from '../domain/reviewActivities';
+import { leftOf, note, tombstone } from '../domain/reviewActivities';
 import { isAboutBlock } from '../domain/undo';
 import { id } from '../events/fields';
 import type { ServerDeps } from './app';
@@ -44,6 +44,9 @@ export function documentRoutes(app: FastifyInstance, deps: ServerDeps, done: () 
       const activity = await activities.find(`${origin}/activities/${uuid}`);
       // Whom a user blocks is nobody's business but theirs, and the id of a block can be guessed.
       if (!activity || isAboutBlock(activity)) throw new Refusal('not found', `There is no activity ${uuid}`);
+      // Asked for at every request: the activity may be kept a moment after its review’s end.
+      const left = await leftOf(activity, reviews);
+      if (left) return reply.status(410).type(TYPE).send(left);
       return reply.type(TYPE).send(activity);
     },
   );

@@ -7,6 +7,7 @@ import { InvalidSignature, type Senders } from '../ports/senders';
 import { receiveActivity } from '../useCases/receiveActivity';
 import type { ServerDeps } from './app';
 import { userNamed } from './caller';
+import { loggable } from './errors';
 import { jsonSchema, limitInQuery } from './schema';
 
 /** An activity is a review at most, of which the comment is the greatest part. */
@@ -80,7 +81,7 @@ async function verified(
     return await senders.verify({ method, url: `${origin}${url}`, headers, body }, actor);
   } catch (error) {
     if (error instanceof InvalidSignature) return { status: 401, error: error.message };
-    log.warn({ err: error }, 'The key of a sender could not be had');
+    log.warn({ err: loggable(error) }, 'The key of a sender could not be had');
     return { status: 503, error: 'The key of the sender could not be had; the activity can be sent again' };
   }
 }

@@ -26,15 +26,25 @@ interface Backfill {
 }
 
 /**
- * Every review that the user has now goes to a new follower as well, unless this version of it did already. Whoever has left again is sent nothing. The follower
- * is held meanwhile: one who left between the look at a review and its delivery would not be told of its deletion.
+ * Every review that the user has now goes to a new follower as well, unless this version of it did already. Whoever has
+ * left again is sent nothing.
+ *
+ * Nothing is locked, since it may take minutes: neither the follower's requests nor the user's wait for it. A review that
+ * is deleted meanwhile is withheld when its delivery comes, and so is everything from a follower who is blocked by then.
+ *
+ * @param signal ends it between two reviews
  */
-export async function backfillFollower(deps: Deps, { user, actor, causationId, published }: Backfill): Promise<void> {
+export async function backfillFollower(
+  deps: Deps,
+  { user, actor, causationId, published }: Backfill,
+  signal: AbortSignal,
+): Promise<void> {
   const { activities, films, remoteFollowers, reviews, origin } = deps;
-  const follower = await remoteFollowers.hold(user.id, actor);
+  const follower = await remoteFollowers.find(user.id, actor);
   if (!follower?.active) return;
   const { inbox } = follower;
   for (const review of await reviews.ofUser(user.id)) {
+    signal.throwIfAborted();
     const film = await films.find(review.filmId);
     // Deleted since, together with the review.
     if (!film) continue;

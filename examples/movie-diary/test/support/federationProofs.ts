@@ -327,7 +327,7 @@ export const FEDERATION_PROOFS: Readonly<Record<string, readonly Proof[]>> = {
             watchedOn: '2024-02-01',
           });
         const about = { user, actor, causationId: randomUUID(), published: '2024-02-01T20:15:00Z' };
-        return (over) => backfillFollower({ ...over, origin: ORIGIN }, about);
+        return (over) => backfillFollower({ ...over, origin: ORIGIN }, about, new AbortController().signal);
       },
     },
   ],

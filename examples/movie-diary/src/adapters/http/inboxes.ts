@@ -32,8 +32,9 @@ export class HttpInboxes implements Inboxes {
     }).catch((cause: unknown) => {
       throw new Error(`${host} did not answer`, { cause });
     });
-    // What it says is of no use; unread, it would hold the connection.
-    await answer.body?.cancel();
+    // What it says is of no use; unread, it would hold the connection. That it breaks off changes nothing about the answer:
+    // as an error it would have an activity that was taken sent again.
+    await answer.body?.cancel().catch(() => undefined);
     if (answer.ok) return 'delivered';
     if (answer.status < 500 && !PASSING.has(answer.status)) return 'refused';
     throw new Error(`${host} answered ${answer.status} to an activity`);

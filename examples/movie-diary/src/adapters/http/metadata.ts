@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { date, uri } from '../../events/fields';
+import { date, distributor, genre, personName, uri } from '../../events/fields';
 import type { FilmRecord, ImageRecord, MetadataProvider, PersonRecord } from '../../ports/metadata';
 import { exchange, type Exchanged } from './exchange';
 
@@ -8,15 +8,14 @@ const MAX_RECORD_BYTES = 100_000;
 /** Far above any poster; originals are held in memory. */
 const MAX_IMAGE_BYTES = 10_000_000;
 
-const text = z.string().min(1).max(500).nullable();
 const film = z.object({
   releasedOn: date.nullable(),
-  genre: text,
-  distributor: text,
-  director: text,
+  genre: genre.nullable(),
+  distributor: distributor.nullable(),
+  director: personName.nullable(),
   posterUrl: uri.nullable(),
 });
-const person = z.object({ films: z.int().nonnegative() });
+const person = z.object({ films: z.int().nonnegative().max(2_147_483_647) });
 
 export class HttpMetadataProvider implements MetadataProvider {
   private readonly url: string;

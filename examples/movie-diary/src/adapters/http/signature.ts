@@ -25,11 +25,36 @@ export async function sign(request: HttpRequest, key: SigningKey): Promise<Recor
 }
 
 /**
+ * Everything but the signature's own fit, for which the actor's key is needed.
+ *
+ * @throws InvalidSignature which names the first thing that is wrong
+ */
+export function precheck(request: HttpRequest, actor: string): Promise<void> {
+  return check(
+    request,
+    (keyid) => keyid.startsWith(`${actor}#`),
+    () => () => Promise.resolve(true),
+  );
+}
+
+/**
  * Checks that the holder of this actor's key has sent exactly this, to exactly here, a short while ago.
  *
  * @throws InvalidSignature which names the first thing that is wrong
  */
 export async function verify(request: HttpRequest, actor: Pick<RemoteActor, 'keyId' | 'publicKey'>): Promise<void> {
+  await check(
+    request,
+    (keyid) => keyid === actor.keyId,
+    () => createVerifier(actor.publicKey, 'ed25519'),
+  );
+}
+
+async function check(
+  request: HttpRequest,
+  isOfActor: (keyid: string) => boolean,
+  verifier: () => (data: Buffer, signature: Buffer) => Promise<boolean | null>,
+): Promise<void> {
   const headers = flat(request.headers);
   if (headers['content-digest'] !== digestOf(request.body))
     throw new InvalidSignature('The content-digest is not the one of the body');
@@ -38,13 +63,8 @@ export async function verify(request: HttpRequest, actor: Pick<RemoteActor, 'key
     .verifyMessage(
       {
         keyLookup: ({ keyid }) => {
-          otherKey = keyid !== actor.keyId;
-          if (otherKey) return Promise.resolve(null);
-          return Promise.resolve({
-            id: actor.keyId,
-            algs: ['ed25519'],
-            verify: createVerifier(actor.publicKey, 'ed25519'),
-          });
+          otherKey = typeof keyid !== 'string' || !isOfActor(keyid);
+          return Promise.resolve(otherKey ? null : { id: keyid ?? '', algs: ['ed25519'], verify: verifier() });
         },
         requiredFields: COVERED,
         requiredParams: PARAMETERS,

@@ -1,5 +1,6 @@
 import type { NewEvent } from 'temporal-outbox/producer';
 import type { Activity } from '../../domain/activity';
+import type { Tombstone } from '../../domain/reviewActivities';
 import type { Activities, DeliveryState } from '../../ports/activities';
 import { write, type Connection } from './connection';
 
@@ -41,6 +42,13 @@ export class PostgresActivities implements Activities {
         (rows as { inbox: string }[]).map(({ inbox }) => requested(inbox)),
       );
     });
+  }
+
+  async withdraw(ids: readonly string[], tombstone: Tombstone): Promise<void> {
+    await this.connection.db.query(
+      `UPDATE activities SET body = jsonb_set(body, '{object}', $2) WHERE id = ANY ($1) AND body -> 'object' <> $2`,
+      [ids, tombstone],
+    );
   }
 
   async lockDelivery(id: string, inbox: string): Promise<{ state: DeliveryState; userId: string } | undefined> {

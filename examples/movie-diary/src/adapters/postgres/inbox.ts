@@ -1,7 +1,7 @@
 import type { NewEvent } from 'temporal-outbox/producer';
 import type { Inbox, ReceivedActivity } from '../../ports/inbox';
 import { write, type Connection } from './connection';
-import { isBlocked, lockRelation } from './relation';
+import { isBlocked, shareRelation } from './relation';
 
 export class PostgresInbox implements Inbox {
   constructor(private readonly connection: Connection) {}
@@ -19,7 +19,7 @@ export class PostgresInbox implements Inbox {
     events: readonly NewEvent[],
   ): Promise<'received' | 'known' | 'blocked'> {
     return this.connection.transaction(async (tx) => {
-      await lockRelation(tx, userId, actor);
+      await shareRelation(tx, userId, actor);
       if (await isBlocked(tx, userId, actor)) return 'blocked';
       const { rowCount } = await tx.query(
         `INSERT INTO received_activities (id, user_id, actor, type, body) VALUES ($1, $2, $3, $4, $5)
@@ -30,5 +30,16 @@ export class PostgresInbox implements Inbox {
       await write(tx, events);
       return 'received';
     });
+  }
+
+  async forgetDeletedReview(uri: string): Promise<void> {
+    await this.connection.db.query(
+      `UPDATE received_activities a
+          SET body = jsonb_build_object('id', a.id, 'type', a.type, 'actor', a.actor)
+         FROM remote_reviews r
+        WHERE r.uri = $1 AND r.deleted AND a.actor = r.actor AND a.type IN ('Create', 'Update')
+          AND a.body -> 'object' ->> 'id' = r.uri AND a.body #> '{object,version}' <= to_jsonb(r.version)`,
+      [uri],
+    );
   }
 }

@@ -8,7 +8,15 @@ export async function lockRelation(tx: Queryable, userId: string, actor: string)
   await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('relation ' || $1 || ' ' || $2, 0))`, [userId, actor]);
 }
 
-/** Needs the relation's lock. */
+/** As `lockRelation`, but beside others who only look at it too. */
+export async function shareRelation(tx: Queryable, userId: string, actor: string): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock_shared(hashtextextended('relation ' || $1 || ' ' || $2, 0))`, [
+    userId,
+    actor,
+  ]);
+}
+
+/** Needs the relation's lock, shared at least. */
 export async function isBlocked(tx: Queryable, userId: string, actor: string): Promise<boolean> {
   const { rows } = await tx.query('SELECT FROM blocks WHERE user_id = $1 AND actor = $2 AND active', [userId, actor]);
   return rows.length > 0;

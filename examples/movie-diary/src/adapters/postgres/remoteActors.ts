@@ -14,6 +14,15 @@ export class PostgresStoredActors implements StoredActors {
     return rows[0] as RemoteActor | undefined;
   }
 
+  async claimRefresh(uri: string): Promise<boolean> {
+    const { rowCount } = await this.connection.db.query(
+      `UPDATE remote_actors SET fetched_at = clock_timestamp()
+        WHERE uri = $1 AND fetched_at < clock_timestamp() - interval '1 minute'`,
+      [uri],
+    );
+    return rowCount === 1;
+  }
+
   async save({ uri, inbox, keyId, publicKey, displayName, movedTo }: RemoteActor, version: number): Promise<void> {
     await this.connection.db.query(
       `INSERT INTO remote_actors AS old (uri, inbox, key_id, public_key, display_name, moved_to, version, move_version)

@@ -12,13 +12,6 @@ export class PostgresRemoteFollowers implements RemoteFollowers {
     return find(this.connection.db, userId, actor);
   }
 
-  hold(userId: string, actor: string): Promise<RemoteFollower | undefined> {
-    return this.connection.transaction(async (tx) => {
-      await lockRelation(tx, userId, actor);
-      return find(tx, userId, actor);
-    });
-  }
-
   async inboxesOf(userId: string): Promise<string[]> {
     const { rows } = await this.connection.db.query(
       `SELECT DISTINCT inbox FROM remote_followers f

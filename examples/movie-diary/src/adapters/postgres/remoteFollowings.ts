@@ -27,6 +27,8 @@ export class PostgresRemoteFollowings implements RemoteFollowings {
 
   accept(userId: string, actor: string, version: number, events: readonly NewEvent[]): Promise<boolean> {
     return this.connection.transaction(async (tx) => {
+      // As everybody who changes it: a block locks the relation first and then this row, and must not meet us half-way.
+      await lockRelation(tx, userId, actor);
       const { rowCount } = await tx.query(
         `UPDATE remote_followings SET state = 'accepted'
           WHERE user_id = $1 AND actor = $2 AND version = $3 AND state = 'requested'`,

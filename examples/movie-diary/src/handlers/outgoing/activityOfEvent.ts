@@ -3,7 +3,14 @@ import { actorOf, move, updateActor } from '../../domain/actor';
 import type { Occurrence } from '../../domain/occurrence';
 import { announce, like } from '../../domain/reactionActivities';
 import { accept, block, follow } from '../../domain/relationActivities';
-import { createReview, deleteReview, idsOfReview, updateReview } from '../../domain/reviewActivities';
+import {
+  createReview,
+  deleteReview,
+  idsOfReview,
+  tombstone,
+  updateReview,
+  type Tombstone,
+} from '../../domain/reviewActivities';
 import { undo } from '../../domain/undo';
 import { addToWatchlist } from '../../domain/watchlistActivities';
 import type { Activities } from '../../ports/activities';
@@ -28,6 +35,8 @@ export interface Outgoing {
   readonly toActors?: readonly string[];
   /** Ids of earlier activities: whoever was told of something is told of its end, follower or not. */
   readonly toReceiversOf?: readonly string[];
+  /** Earlier activities, by id, whose content is deleted, and what is left of it. */
+  readonly withdraws?: { readonly ids: readonly string[]; readonly tombstone: Tombstone };
 }
 
 /** @returns undefined when nothing is to be told, because what happened is over */
@@ -49,8 +58,9 @@ export async function activityOfEvent(
       return written(event, occurrence, stored);
     case 'ReviewDeleted': {
       const { reviewId, version } = event.payload;
-      const toReceiversOf = idsOfReview(origin, reviewId, version);
-      return { activity: deleteReview(occurrence, reviewId), toFollowers: true, toReceiversOf };
+      const ids = idsOfReview(origin, reviewId, version);
+      const withdraws = { ids, tombstone: tombstone(occurrence, reviewId) };
+      return { activity: deleteReview(occurrence, reviewId), toFollowers: true, toReceiversOf: ids, withdraws };
     }
     case 'WatchlistEntryAdded':
       return { activity: addToWatchlist(occurrence, event.payload), toFollowers: true };
@@ -89,7 +99,11 @@ export async function activityOfEvent(
   }
 }
 
-/** Of a review that is gone by now nothing is told but its end, which has an event of its own. */
+/**
+ * Of a review that is gone by now nothing is told but its end, which has an event of its own. One that goes from here on
+ * may have its end told before this is kept, and then not to everybody who is asked to be told here; its delivery looks
+ * again, and is withheld.
+ */
 async function written(
   event: Extract<OutgoingEvent, { type: 'ReviewLogged' | 'ReviewEdited' }>,
   occurrence: Occurrence,

@@ -7,7 +7,7 @@ import type { OutgoingEvent } from './events';
 
 /** Keeps the activity, and asks for its delivery to each inbox that is to have it. */
 export async function send(
-  { activity, toFollowers = false, toActors = [], toReceiversOf = [] }: Outgoing,
+  { activity, toFollowers = false, toActors = [], toReceiversOf = [], withdraws }: Outgoing,
   { eventId, payload: { userId } }: OutgoingEvent,
   stored: { readonly activities: Activities; readonly followers: RemoteFollowers; readonly remoteActors: RemoteActors },
   signal: AbortSignal,
@@ -19,6 +19,7 @@ export async function send(
     ...(toFollowers ? await stored.followers.inboxesOf(userId) : []),
     ...(await stored.activities.inboxesOf(toReceiversOf)),
   ]);
+  if (withdraws) await stored.activities.withdraw(withdraws.ids, withdraws.tombstone);
   await stored.activities.add(userId, activity, [...inboxes], (inbox) =>
     ActivityDeliveryRequested.event({
       // What goes to one inbox goes in its order, and one that is slow holds up itself alone.
