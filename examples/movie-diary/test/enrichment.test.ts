@@ -3,6 +3,7 @@ import { PersonDiscovered, PersonEnrichmentRequested } from '../src/events/peopl
 import type { FilmRecord, MetadataProvider } from '../src/ports/metadata';
 import { TestDiary } from './support/diary';
 import { FilmLife } from './support/filmLife';
+import { Gate } from './support/gate';
 import { handled, runHandler } from './support/runHandler';
 
 /** Many films of the data set have no director; this one has. */
@@ -81,6 +82,61 @@ describe('enrichment', () => {
       await film.enrichAgain({ metadata: telling((found) => ({ ...found, genre: 'Unheard of', posterUrl })) });
       expect(await film.events()).toMatchObject({ MovieEnriched: 3, PosterRequested: 2 });
       expect(await film.row()).toEqual({ sourceUrl: posterUrl, sha256: null, unreadableBecause: null });
+    });
+
+    it('whose answer is older than one that was stored meanwhile is asked for again', async () => {
+      const film = new FilmLife(diary, 9);
+      await film.discover();
+      await film.enrich();
+      const gate = new Gate();
+      const held = telling(async (found) => {
+        if (gate.isOpen) return { ...found, genre: 'newer' };
+        await gate.pass();
+        return { ...found, genre: 'older' };
+      });
+      const slow = film.enrichAgain({ metadata: held });
+      await gate.reached;
+      await film.enrichAgain({ metadata: telling((found) => ({ ...found, genre: 'newer' })) });
+      gate.open();
+      await slow;
+      expect((await diary.repositories.films.find(film.id))?.profile?.genre).toBe('newer');
+      expect(await film.events()).toMatchObject({ MovieEnriched: 2, PosterRequested: 1 });
+    });
+
+    it('whose answer is older than one that said nothing new is asked for again too', async () => {
+      const film = new FilmLife(diary, 10);
+      await film.discover();
+      await film.enrich();
+      const gate = new Gate();
+      const held = telling(async (found) => {
+        if (gate.isOpen) return found;
+        await gate.pass();
+        return { ...found, genre: 'older' };
+      });
+      const slow = film.enrichAgain({ metadata: held });
+      await gate.reached;
+      await film.enrichAgain();
+      gate.open();
+      await slow;
+      expect((await diary.repositories.films.find(film.id))?.profile?.genre).not.toBe('older');
+      expect(await film.events()).toEqual({ MovieEnriched: 1, PosterRequested: 1 });
+    });
+
+    it('for the first time, whose answer is older than the profile that came meanwhile, leaves that', async () => {
+      const film = new FilmLife(diary, 11);
+      await film.discover();
+      const gate = new Gate();
+      const held = telling(async (found) => {
+        await gate.pass();
+        return { ...found, genre: 'older' };
+      });
+      const slow = film.enrich({ metadata: held });
+      await gate.reached;
+      await film.enrichAgain();
+      gate.open();
+      await slow;
+      expect((await diary.repositories.films.find(film.id))?.profile?.genre).not.toBe('older');
+      expect(await film.events()).toEqual({ MovieEnriched: 1, PosterRequested: 1 });
     });
 
     it('of a film that is gone is none, and no call', async () => {

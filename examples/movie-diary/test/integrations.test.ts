@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Review } from '../src/domain/review';
 import { MAX_ROWS } from '../src/adapters/csv/diaryExport';
+import { eventually } from '../../../test/support/eventually';
+import { importedReviewId } from '../src/domain/diaryImport';
 import { TestDiary } from './support/diary';
 
 interface Imported {
@@ -101,6 +103,37 @@ describe('integrations', () => {
       const answers = await Promise.all(Array.from({ length: 6 }, () => importCsv(name, csv, id)));
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201]);
       expect(await diary.request('GET', `/users/${name}/reviews`)).toHaveLength(2);
+    });
+
+    it('of which a review has been logged and deleted meanwhile is refused whole', async () => {
+      const { id: userId, name } = await diary.user();
+      const importId = randomUUID();
+      await diary.request('PUT', '/films/by-number/304', { title: 'Our Man in Havana' });
+      const holder = await diary.pool.connect();
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM films WHERE number = 304 FOR UPDATE');
+      const imported = importCsv(name, `${HEADER}\n2024-02-01,Our Man in Havana,304,7,x`, importId);
+      await eventually(
+        async () => {
+          const { rows } = await diary.pool.query(
+            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          );
+          return rows.length > 0;
+        },
+        30_000,
+        'the import waits for its film',
+      );
+      const url = `/users/${name}/reviews/${importedReviewId(importId, 2)}`;
+      const film = { number: 305, title: 'A Kid for Two Farthings' };
+      await diary.request('PUT', url, { film, rating: 7, comment: null, watchedOn: '2024-02-01' });
+      await diary.request('DELETE', url);
+      const before = (await diary.events()).length;
+      await holder.query('ROLLBACK');
+      holder.release();
+      expect((await imported).status).toBe(409);
+      expect(await diary.repositories.reviews.ofUser(userId)).toEqual([]);
+      expect(await diary.repositories.diaryImports.find(importId)).toBeUndefined();
+      expect(await typesSince(before)).toEqual([]);
     });
 
     it('names each row that is no review by line and reason, without its text', async () => {

@@ -7,6 +7,7 @@ import { HttpMetadataProvider } from '../src/adapters/http/metadata';
 import { SharpImages } from '../src/adapters/images/sharp';
 
 const never = new AbortController().signal;
+const RECORD = { releasedOn: null, genre: null, distributor: null, director: null, posterUrl: null };
 /** The first film that has everything. */
 const COMPLETE = readFilms().find(
   ({ title, releasedOn, record }) =>
@@ -91,6 +92,10 @@ describe('the adapter of a metadata provider', () => {
       else if (request.url === '/films/2') response.end(JSON.stringify({ releasedOn: 'yesterday', genre: null }));
       else if (request.url === '/films/3') response.writeHead(302, { location: '/films/1' }).end();
       else if (request.url === '/films/4') response.end(JSON.stringify({ genre: 'x'.repeat(200_000) }));
+      else if (request.url === '/films/6') response.end(JSON.stringify({ ...RECORD, director: 'Half\u0000' }));
+      else if (request.url === '/films/7') response.end(JSON.stringify({ ...RECORD, genre: '\ud800' }));
+      else if (request.url === '/films/8') response.end(JSON.stringify({ ...RECORD, distributor: 'a\u0000b' }));
+      else if (request.url === '/people/many') response.end(JSON.stringify({ films: 2_147_483_648 }));
       else if (request.url === '/sorry') response.writeHead(200, { 'content-type': 'text/html' }).end('sorry');
       // Else no answer at all.
     });
@@ -108,8 +113,15 @@ describe('the adapter of a metadata provider', () => {
     [2, /gave an answer of another shape: releasedOn: /],
     [3, /could not be reached/],
     [4, /answered with more than 100000 bytes/],
+    [6, /of another shape: director: /],
+    [7, /of another shape: genre: /],
+    [8, /of another shape: distributor: /],
   ])('refuses what is no answer (%s)', async (number, why) => {
     await expect(provider.film(number, never)).rejects.toThrow(why);
+  });
+
+  it('refuses a number that no column holds', async () => {
+    await expect(provider.person('many', never)).rejects.toThrow(/of another shape: films: /);
   });
 
   it('takes a page for no image', async () => {

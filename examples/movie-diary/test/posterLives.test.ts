@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => diary.close());
 
-/** Services that fail before their effect, and behind it; the provider names another poster now and then. */
+/** Services that fail before their effect, and behind it; the provider names another poster now and then, or none. */
 function frail(random: () => number): Partial<HandlerDeps> {
   const { objects, metadata } = diary;
   const risked = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -42,7 +42,8 @@ function frail(random: () => number): Partial<HandlerDeps> {
     metadata: {
       film: async (...given) => {
         const film = await risked(() => metadata.film(...given));
-        return film && { ...film, posterUrl: `${provider.url}/posters/${1 + Math.floor(random() * 3)}.svg` };
+        const poster = Math.floor(random() * 4);
+        return film && { ...film, posterUrl: poster === 0 ? null : `${provider.url}/posters/${poster}.svg` };
       },
       person: (...given) => risked(() => metadata.person(...given)),
       image: (...given) => risked(() => metadata.image(...given)),
@@ -58,6 +59,7 @@ async function newRuns(film: FilmLife, seen: Set<string>): Promise<Run[]> {
   );
   const runs: Record<string, Run> = {
     MovieDiscovered: (deps) => film.enrich(deps),
+    MovieEnriched: (deps) => film.withdraw(deps),
     PosterRequested: (deps) => film.sync(deps),
     ImageStored: (deps) => film.convert(deps),
   };
@@ -70,7 +72,11 @@ async function newRuns(film: FilmLife, seen: Set<string>): Promise<Run[]> {
 }
 
 async function expectAsItWasLeft(film: FilmLife, isThere: boolean): Promise<void> {
-  if (!isThere) return expect(await film.remains()).toEqual(NOTHING);
+  const { profile, hasPoster } = (await diary.repositories.films.find(film.id)) ?? {};
+  if (!isThere || profile?.posterUrl === null) {
+    expect(hasPoster ?? false).toBe(false);
+    return expect(await film.remains()).toEqual(NOTHING);
+  }
   const row = await film.row();
   const image = await diary.metadata.image(row?.sourceUrl ?? '', new AbortController().signal);
   const copy = await new SharpImages().thumbnail(image?.body ?? Buffer.of(), 200);
@@ -82,7 +88,6 @@ async function expectAsItWasLeft(film: FilmLife, isThere: boolean): Promise<void
   expect((await diary.objects.get(film.original))?.equals(image?.body ?? Buffer.of())).toBe(true);
   expect((await diary.objects.get(film.thumbnail))?.equals(copy)).toBe(true);
   expect(await film.objects()).toHaveLength(2);
-  const { profile } = (await diary.repositories.films.find(film.id)) ?? {};
   expect(profile?.posterUrl).toBe(row?.sourceUrl);
 }
 

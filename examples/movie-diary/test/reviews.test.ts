@@ -33,4 +33,23 @@ describe.each(BACKENDS)('reviews in the backend %s', (backend) => {
       'MovieDeleted',
     ]);
   });
+
+  it('a deletion whose answer was lost may be sent again, by its owner alone', async () => {
+    const [{ name }, other] = [await diary.user(), await diary.user()];
+    const reviewId = randomUUID();
+    const film = { number: 8, title: 'Odd Man Out' };
+    const content = { film, rating: 9, comment: null, watchedOn: '2024-02-01' };
+    await diary.request('PUT', `/users/${name}/reviews/${reviewId}`, content);
+    const remove = async (user: string) =>
+      (await fetch(`${diary.origin}/users/${user}/reviews/${reviewId}`, { method: 'DELETE' })).status;
+    expect(await remove(other.name)).toBe(404);
+    expect(await Promise.all([remove(name), remove(name), remove(name)])).toEqual([204, 204, 204]);
+    expect(await remove(name)).toBe(204);
+    expect(await remove(other.name)).toBe(404);
+    const { rows } = await diary.outbox.db.query(
+      `SELECT FROM :schema.event_queue WHERE event_type = 'ReviewDeleted' AND aggregate_id = $1`,
+      [reviewId],
+    );
+    expect(rows).toHaveLength(1);
+  });
 });

@@ -69,4 +69,27 @@ describe('a watchlist', () => {
     await diary.request('DELETE', `/users/${name}/watchlist/104`);
     expect(await happened(id)).toEqual([]);
   });
+
+  it('answers with the title that is stored, and says it in its events, whatever the request calls the film', async () => {
+    const { id, name } = await diary.user();
+    const film = await diary.request<Film>('PUT', '/films/by-number/105', { title: 'The Man Between' });
+    expect(await diary.request('PUT', '/films/by-number/105', { title: 'Another name' })).toEqual(film);
+    expect(await diary.request('PUT', `/users/${name}/watchlist/105`, { title: 'Another name' })).toEqual(film);
+    const { rows } = await diary.outbox.db.query<{ title: string }>(
+      `SELECT payload->>'title' AS title FROM :schema.event_queue
+        WHERE aggregate_type = 'watchlist' AND payload->>'userId' = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ title: 'The Man Between' }]);
+  });
+
+  it('takes every film that can be reviewed', async () => {
+    const { name } = await diary.user();
+    const title = { title: 'The Key' };
+    for (const number of [1_000_000_000, 2_147_483_647])
+      await diary.request('PUT', `/users/${name}/watchlist/${number}`, title);
+    expect(await diary.request('GET', `/users/${name}/watchlist`)).toHaveLength(2);
+    const tooHigh = diary.request('PUT', `/users/${name}/watchlist/2147483648`, title);
+    await expect(tooHigh).rejects.toThrow('answered 400');
+  });
 });

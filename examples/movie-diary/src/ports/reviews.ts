@@ -5,8 +5,8 @@ import type { Review } from '../domain/review';
 /** Each method that changes something writes the events of the change in the same transaction. */
 export interface Reviews {
   find(id: string): Promise<Review | undefined>;
-  /** Of a review that is gone for good: the version of its deletion. */
-  deletion(id: string): Promise<Pick<Review, 'version'> | undefined>;
+  /** Of a review that is gone for good: whose it was, and the version of its deletion. */
+  deletion(id: string): Promise<Pick<Review, 'userId' | 'version'> | undefined>;
   /** Newest viewing first. */
   ofUser(userId: string): Promise<Review[]>;
   /**

@@ -10,14 +10,15 @@ export interface Watchlist {
   /**
    * Stores the film too, unless it is known.
    *
-   * @returns false when the stored version is not the one before `version`: somebody else was faster
+   * @param events `added` is told the film as it is stored: a known one keeps its title
+   * @returns that film; undefined when the stored version is not the one before `version`: somebody else was faster
    */
   add(
     userId: string,
     film: Film,
     version: number,
-    events: { readonly added: readonly NewEvent[]; readonly filmDiscovered: readonly NewEvent[] },
-  ): Promise<boolean>;
+    events: { readonly added: (film: Film) => readonly NewEvent[]; readonly filmDiscovered: readonly NewEvent[] },
+  ): Promise<Film | undefined>;
   /** @returns false when the stored version is not the one before `version` */
   remove(userId: string, filmId: string, version: number, events: readonly NewEvent[]): Promise<boolean>;
 }

@@ -15,16 +15,19 @@ export async function addToWatchlist(
   const entry = await watchlist.find(userId, film.id);
   if (entry?.listed) return { film: entry.film, isNew: false };
   const version = (entry?.version ?? 0) + 1;
-  const facts = { filmId: film.id, number: film.number, title: film.title };
-  const added = WatchlistEntryAdded.event({
-    aggregateId: entryId(userId, film.id),
-    payload: { ...facts, userId, version },
-  });
-  const discovered = MovieDiscovered.event({ aggregateId: film.id, payload: facts });
-  if (!(await watchlist.add(userId, film, version, { added: [added], filmDiscovered: [discovered] })))
+  const facts = ({ id, number, title }: Film) => ({ filmId: id, number, title });
+  const added = (stored: Film) => [
+    WatchlistEntryAdded.event({
+      aggregateId: entryId(userId, film.id),
+      payload: { ...facts(stored), userId, version },
+    }),
+  ];
+  const discovered = MovieDiscovered.event({ aggregateId: film.id, payload: facts(film) });
+  const stored = await watchlist.add(userId, film, version, { added, filmDiscovered: [discovered] });
+  if (!stored)
     throw new Refusal(
       'conflict',
       `The entry of film ${film.number} was changed at the same time; read it and try again`,
     );
-  return { film, isNew: true };
+  return { film: stored, isNew: true };
 }

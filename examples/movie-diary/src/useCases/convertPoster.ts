@@ -21,7 +21,9 @@ export async function convertPoster(
     const original = await objects.get(poster.objectKey, signal);
     if (!original) return;
     try {
-      await objects.put(target, await images.thumbnail(original, THUMBNAIL_WIDTH), 'image/webp', signal);
+      const copy = await images.thumbnail(original, THUMBNAIL_WIDTH);
+      await poster.stillLocked();
+      await objects.put(target, copy, 'image/webp', signal);
     } catch (error) {
       if (!(error instanceof UnreadableImage)) throw error;
       await poster.unreadable(error.message);

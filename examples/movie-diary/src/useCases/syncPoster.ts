@@ -15,8 +15,10 @@ export async function syncPoster(
   await posters.whileLocked(filmId, async (poster) => {
     if (!poster || poster.sha256 !== null || !poster.filmIsThere) return;
     const { sourceUrl, objectKey: key } = poster;
+    if (sourceUrl === null) return;
     const image = await metadata.image(sourceUrl, signal);
     if (!image) return;
+    await poster.stillLocked();
     // Before the original changes: a copy that is there is taken for one of the original that is there.
     await objects.delete(thumbnailKey(filmId), signal);
     await objects.put(key, image.body, image.contentType, signal);

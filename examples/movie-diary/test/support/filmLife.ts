@@ -1,13 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { filmOf } from '../../src/domain/film';
 import { originalKey, posterPrefix, thumbnailKey } from '../../src/domain/poster';
-import { MovieDeleted, MovieDiscovered, MovieEnrichmentRequested } from '../../src/events/films';
+import { MovieDeleted, MovieDiscovered, MovieEnriched, MovieEnrichmentRequested } from '../../src/events/films';
 import { ImageStored, PosterRequested } from '../../src/events/posters';
 import type { HandlerDeps } from '../../src/handlers/createHandlers';
+import { deleteReview } from '../../src/useCases/deleteReview';
+import { logReview } from '../../src/useCases/logReview';
+import { registerUser } from '../../src/useCases/registerUser';
 import type { TestDiary } from './diary';
 import { handled, runHandler } from './runHandler';
 
 export interface PosterRow {
-  readonly sourceUrl: string;
+  /** Null when the provider has none any more. */
+  readonly sourceUrl: string | null;
   readonly sha256: string | null;
   readonly unreadableBecause: string | null;
 }
@@ -17,6 +22,7 @@ export class FilmLife {
   readonly id: string;
   readonly original: string;
   readonly thumbnail: string;
+  private review = { reviewId: '', userId: '' };
 
   constructor(
     readonly diary: TestDiary,
@@ -31,16 +37,19 @@ export class FilmLife {
     return { filmId: this.id, number: this.number };
   }
 
+  /** By the one review that there is of it. */
   async discover(): Promise<void> {
-    const event = MovieDiscovered.event({ aggregateId: this.id, payload: { ...this.payload, title: 'a film' } });
-    await this.diary.repositories.films.discover(filmOf(this.number, 'a film'), [event]);
+    const { reviews, users } = this.diary.repositories;
+    const name = `film${this.number}`;
+    const { user } = await registerUser(users, { name, displayName: name });
+    this.review = { reviewId: randomUUID(), userId: user.id };
+    const film = { number: this.number, title: 'a film' };
+    await logReview(reviews, { ...this.review, film, rating: 7, comment: null, watchedOn: '2024-02-01' });
   }
 
-  /** As the adapters do it: both or neither. */
+  /** With its review. */
   async remove(): Promise<void> {
-    const { films } = this.diary.repositories;
-    await films.requestEnrichment(this.id, []);
-    await this.diary.pool.query('DELETE FROM films WHERE id = $1', [this.id]);
+    await deleteReview(this.diary.repositories, this.review);
   }
 
   enrich(deps: Partial<HandlerDeps> = {}): Promise<void> {
@@ -64,6 +73,12 @@ export class FilmLife {
     return this.run('image-cleanup', handled(MovieDeleted, this.payload), deps);
   }
 
+  /** The event of a profile that names no poster. */
+  withdraw(deps: Partial<HandlerDeps> = {}): Promise<void> {
+    const payload = { filmId: this.id, directorId: null, posterUrl: null };
+    return this.run('image-cleanup', handled(MovieEnriched, payload), deps);
+  }
+
   /** All the way from its discovery to the copy of its poster. */
   async settle(): Promise<void> {
     await this.discover();
@@ -76,11 +91,11 @@ export class FilmLife {
     return runHandler(this.diary.handlers(deps), name, event, this.diary.pool);
   }
 
-  /** How many of each type have been written about it, but for its discoveries. */
+  /** How many of each type have been written about it, but for its comings and goings. */
   async events(): Promise<Record<string, number>> {
     const { rows } = await this.diary.outbox.db.query<{ type: string; count: number }>(
       `SELECT event_type AS type, count(*)::integer AS count FROM :schema.event_queue
-        WHERE aggregate_id = $1 AND event_type <> 'MovieDiscovered' GROUP BY event_type ORDER BY event_type`,
+        WHERE aggregate_id = $1 AND event_type NOT IN ('MovieDiscovered', 'MovieDeleted') GROUP BY event_type ORDER BY event_type`,
       [this.id],
     );
     return Object.fromEntries(rows.map(({ type, count }) => [type, count]));

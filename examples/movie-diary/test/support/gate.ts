@@ -1,5 +1,6 @@
 /** Holds up whoever comes to it until it is opened. */
 export class Gate {
+  isOpen = false;
   private arrive: () => void = () => undefined;
   private release: () => void = () => undefined;
   /** Resolves when somebody stands before it. */
@@ -12,6 +13,7 @@ export class Gate {
   }
 
   open(): void {
+    this.isOpen = true;
     this.release();
   }
 }

@@ -29,14 +29,19 @@ export async function runHandler(
     return;
   }
   const client = await pool.connect();
+  let lost: Error | undefined;
+  // Without a listener, a connection that is lost would end the test.
+  const onError = (error: Error) => (lost = error);
+  client.on('error', onError);
   try {
     await client.query('BEGIN');
     await handler.run(event, { tx: client, signal, attempt: 1 });
     await client.query('COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK');
+    await client.query('ROLLBACK').catch((rollback: unknown) => (lost = rollback as Error));
     throw error;
   } finally {
-    client.release();
+    client.off('error', onError);
+    client.release(lost);
   }
 }

@@ -20,7 +20,7 @@ export class FileSystemObjectStore implements ObjectStore {
     signal?.throwIfAborted();
     const unfinished = join(this.directory, UNFINISHED, randomUUID());
     await mkdir(dirname(unfinished), { recursive: true });
-    await (this.swept ??= sweep(dirname(unfinished)));
+    await (this.swept ??= this.sweepOnce(dirname(unfinished)));
     const made = await mkdir(dirname(file), { recursive: true });
     try {
       await writeThrough(unfinished, body, signal);
@@ -58,6 +58,16 @@ export class FileSystemObjectStore implements ObjectStore {
     signal?.throwIfAborted();
     const keys = await this.keysIn(prefix.slice(0, prefix.lastIndexOf('/') + 1));
     return keys.filter((key) => key.startsWith(prefix)).sort();
+  }
+
+  private async sweepOnce(folder: string): Promise<void> {
+    try {
+      await sweep(folder);
+    } catch (error) {
+      // Else one failure would be that of every further put.
+      this.swept = undefined;
+      throw error;
+    }
   }
 
   private async keysIn(folder: string): Promise<string[]> {

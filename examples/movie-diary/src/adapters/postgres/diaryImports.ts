@@ -17,7 +17,7 @@ export class PostgresDiaryImports implements DiaryImports {
     return rows[0] as DiaryImport | undefined;
   }
 
-  add(
+  async add(
     diaryImport: DiaryImport,
     reviews: readonly Review[],
     films: readonly { readonly film: Film; readonly discovered: NewEvent }[],
@@ -25,19 +25,24 @@ export class PostgresDiaryImports implements DiaryImports {
   ): Promise<'added' | 'known' | 'taken'> {
     // Two imports that lock the same films in different orders would wait for each other for ever.
     const inOneOrder = [...films].sort((a, b) => (a.film.id < b.film.id ? -1 : 1));
-    return this.connection.transaction(async (tx) => {
+    const add = async (tx: Queryable) => {
       if (!(await insertImport(tx, diaryImport))) return 'known';
-      if (await anyTaken(tx, reviews)) {
-        await tx.query('DELETE FROM diary_imports WHERE id = $1', [diaryImport.id]);
-        return 'taken';
-      }
       for (const { film, discovered } of inOneOrder) await storeFilm(tx, film, [discovered]);
-      await insertReviews(tx, reviews);
+      if (!(await insertReviews(tx, reviews)) || (await anyDeleted(tx, reviews))) throw new Taken();
       await write(tx, events);
       return 'added';
-    });
+    };
+    try {
+      return await this.connection.transaction(add);
+    } catch (error) {
+      if (error instanceof Taken) return 'taken';
+      throw error;
+    }
   }
 }
+
+/** Rolls back. */
+class Taken extends Error {}
 
 /** The first statement: a second request with the same id waits here for the first. */
 async function insertImport(tx: Queryable, { id, userId, sha256, imported, refused }: DiaryImport): Promise<boolean> {
@@ -49,19 +54,25 @@ async function insertImport(tx: Queryable, { id, userId, sha256, imported, refus
   return rowCount === 1;
 }
 
-async function anyTaken(tx: Queryable, reviews: readonly Review[]): Promise<boolean> {
-  const { rows } = await tx.query(
-    `SELECT FROM reviews WHERE id = ANY ($1::uuid[]) UNION ALL SELECT FROM deleted_reviews WHERE id = ANY ($1::uuid[])`,
-    [reviews.map(({ id }) => id)],
-  );
-  return rows.length > 0;
-}
-
-async function insertReviews(tx: Queryable, reviews: readonly Review[]): Promise<void> {
-  await tx.query(
+/** @returns false when there is, or just comes in, a review of one of the ids */
+async function insertReviews(tx: Queryable, reviews: readonly Review[]): Promise<boolean> {
+  const { rowCount } = await tx.query(
     `INSERT INTO reviews (id, user_id, film_id, rating, comment, watched_on, version)
      SELECT id, "userId", "filmId", rating, comment, "watchedOn", version FROM jsonb_to_recordset($1) AS
-       r (id uuid, "userId" uuid, "filmId" uuid, rating integer, comment text, "watchedOn" date, version integer)`,
+       r (id uuid, "userId" uuid, "filmId" uuid, rating integer, comment text, "watchedOn" date, version integer)
+     ON CONFLICT (id) DO NOTHING`,
     [JSON.stringify(reviews)],
   );
+  return rowCount === reviews.length;
+}
+
+/**
+ * Behind the insertion, which has waited for whoever was about to delete one of them: so many reviews are not locked one
+ * by one, for a table of locks has only so much room.
+ */
+async function anyDeleted(tx: Queryable, reviews: readonly Review[]): Promise<boolean> {
+  const { rows } = await tx.query('SELECT FROM deleted_reviews WHERE id = ANY ($1::uuid[])', [
+    reviews.map(({ id }) => id),
+  ]);
+  return rows.length > 0;
 }

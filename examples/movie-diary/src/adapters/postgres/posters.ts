@@ -41,10 +41,19 @@ export async function intendPoster(tx: Queryable, filmId: string, url: string, i
     `INSERT INTO posters AS old (film_id, source_url, object_key) VALUES ($1, $2, $3)
      ON CONFLICT (film_id) DO UPDATE
        SET source_url = excluded.source_url, sha256 = NULL, stored_at = NULL, unreadable_because = NULL
-       WHERE $4 OR old.source_url <> excluded.source_url`,
+       WHERE $4 OR old.source_url IS DISTINCT FROM excluded.source_url`,
     [filmId, url, originalKey(filmId), isNew],
   );
   return rowCount === 1;
+}
+
+/** The film's profile names none. The row stays, and says so, until the objects are removed. Needs the poster's lock */
+export async function withdrawPoster(tx: Queryable, filmId: string): Promise<void> {
+  await tx.query(
+    `UPDATE posters SET source_url = NULL, sha256 = NULL, stored_at = NULL, unreadable_because = NULL
+      WHERE film_id = $1`,
+    [filmId],
+  );
 }
 
 /** A statement of its own: one that waits for a lock would still see the films of before. */
@@ -56,6 +65,9 @@ function locked(tx: Queryable, filmId: string, row: PosterRow, filmIsThere: bool
   return {
     ...row,
     filmIsThere,
+    stillLocked: async () => {
+      await tx.query('SELECT FROM posters WHERE film_id = $1', [filmId]);
+    },
     stored: async (sha256: string, events: readonly NewEvent[]) => {
       await tx.query(
         `UPDATE posters SET sha256 = $2, stored_at = clock_timestamp(), unreadable_because = NULL WHERE film_id = $1`,

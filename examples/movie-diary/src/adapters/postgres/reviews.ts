@@ -15,9 +15,12 @@ export class PostgresReviews implements Reviews {
     return rows[0] as Review | undefined;
   }
 
-  async deletion(id: string): Promise<Pick<Review, 'version'> | undefined> {
-    const { rows } = await this.connection.db.query('SELECT version FROM deleted_reviews WHERE id = $1', [id]);
-    return rows[0] as Pick<Review, 'version'> | undefined;
+  async deletion(id: string): Promise<Pick<Review, 'userId' | 'version'> | undefined> {
+    const { rows } = await this.connection.db.query(
+      'SELECT user_id AS "userId", version FROM deleted_reviews WHERE id = $1',
+      [id],
+    );
+    return rows[0] as Pick<Review, 'userId' | 'version'> | undefined;
   }
 
   async ofUser(userId: string): Promise<Review[]> {

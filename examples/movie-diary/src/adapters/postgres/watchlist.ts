@@ -35,8 +35,8 @@ export class PostgresWatchlist implements Watchlist {
     userId: string,
     film: Film,
     version: number,
-    events: { readonly added: readonly NewEvent[]; readonly filmDiscovered: readonly NewEvent[] },
-  ): Promise<boolean> {
+    events: { readonly added: (film: Film) => readonly NewEvent[]; readonly filmDiscovered: readonly NewEvent[] },
+  ): Promise<Film | undefined> {
     return this.connection.transaction(async (tx) => {
       // Before the film: whoever comes too late must not discover one.
       const { rowCount } = await tx.query(
@@ -45,10 +45,10 @@ export class PostgresWatchlist implements Watchlist {
            WHERE NOT old.listed AND old.version = excluded.version - 1`,
         [userId, film.id, version],
       );
-      if (rowCount !== 1) return false;
-      await storeFilm(tx, film, events.filmDiscovered);
-      await write(tx, events.added);
-      return true;
+      if (rowCount !== 1) return undefined;
+      const stored = await storeFilm(tx, film, events.filmDiscovered);
+      await write(tx, events.added(stored.film));
+      return stored.film;
     });
   }
 
