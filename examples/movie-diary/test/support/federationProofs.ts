@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PostgresStoredActors } from '../../src/adapters/postgres/remoteActors';
 import type { Repositories } from '../../src/adapters/postgres/repositories';
+import type { Meaning } from '../../src/domain/meaning';
 import { acceptFollower } from '../../src/useCases/acceptFollower';
 import { applyActivity } from '../../src/useCases/applyActivity';
 import { backfillFollower } from '../../src/useCases/backfillFollower';
@@ -12,22 +13,17 @@ import { followUser } from '../../src/useCases/followUser';
 import { logReview } from '../../src/useCases/logReview';
 import { announceReview, likeReview, unannounceReview, unlikeReview } from '../../src/useCases/reactToReview';
 import { receiveActivity } from '../../src/useCases/receiveActivity';
-import { registerUser } from '../../src/useCases/registerUser';
 import { removeFollower } from '../../src/useCases/removeFollower';
 import { removeRemoteReview } from '../../src/useCases/removeRemoteReview';
 import { saveRemoteReview } from '../../src/useCases/saveRemoteReview';
 import { unblockActor } from '../../src/useCases/unblockActor';
 import { unfollowActor } from '../../src/useCases/unfollowActor';
 import { unfollowUser } from '../../src/useCases/unfollowUser';
+import { newUser } from './newUser';
 import type { Proof } from './proveAtomic';
 
 const ORIGIN = 'https://here.example';
 const THERE = 'https://there.example';
-
-async function newUser({ users }: Repositories) {
-  const name = `u${randomUUID().slice(0, 8)}`;
-  return (await registerUser(users, { name, displayName: name })).user;
-}
 
 /** A user and an actor of another instance. */
 async function strangers(stored: Repositories) {
@@ -67,6 +63,59 @@ async function savedReview(stored: Repositories) {
   await saveRemoteReview(stored.remoteReviews, arrived.review);
   return arrived;
 }
+
+/** What an activity of another instance changes, of every kind of meaning that has a change of its own. */
+const APPLIED: readonly (Omit<Proof, 'prepare' | 'joins'> & { readonly meaning: (self: string) => Meaning })[] = [
+  {
+    name: 'an actor follows a user',
+    tables: ['remote_followers'],
+    events: ['RemoteFollowerAccepted'],
+    meaning: (target) => ({ kind: 'followed', target, version: 1 }),
+  },
+  {
+    name: 'a follower takes its Follow back',
+    tables: ['remote_followers'],
+    events: ['RemoteFollowerRemoved'],
+    meaning: (target) => ({ kind: 'unfollowed', target, version: 2 }),
+  },
+  {
+    name: 'an actor accepts the follow of a user',
+    tables: ['remote_followings'],
+    events: ['RemoteFollowAccepted'],
+    meaning: (self) => ({ kind: 'accepted', follower: self, version: 1 }),
+  },
+  {
+    name: 'an actor has another name',
+    tables: ['remote_actors'],
+    events: [],
+    // The time of it is written anew.
+    again: 'writes anew',
+    meaning: () => ({ kind: 'profile changed', displayName: 'Another', movedTo: null, version: 2 }),
+  },
+  {
+    name: 'an actor moves',
+    tables: ['remote_actors'],
+    events: [],
+    meaning: () => ({ kind: 'moved', target: 'https://elsewhere.example/users/a', version: 2 }),
+  },
+  {
+    name: 'an actor likes a review',
+    tables: ['remote_reactions'],
+    events: [],
+    meaning: () => ({
+      kind: 'reaction',
+      reaction: { kind: 'like', object: `${ORIGIN}/reviews/${randomUUID()}` },
+      active: true,
+      version: 1,
+    }),
+  },
+  {
+    name: 'an actor blocks a user who follows it',
+    tables: ['remote_followings', 'remote_reactions'],
+    events: ['RemoteFollowEnded'],
+    meaning: (object) => ({ kind: 'reaction', reaction: { kind: 'block', object }, active: true, version: 1 }),
+  },
+];
 
 /** Keyed by the file of the use case. */
 export const FEDERATION_PROOFS: Readonly<Record<string, readonly Proof[]>> = {
@@ -287,25 +336,23 @@ export const FEDERATION_PROOFS: Readonly<Record<string, readonly Proof[]>> = {
       },
     },
   ],
-  applyActivity: [
-    {
-      name: 'an actor blocks a user who follows it',
-      tables: ['remote_followings', 'remote_reactions'],
-      events: ['RemoteFollowEnded'],
-      joins: true,
-      prepare: async (stored) => {
-        const { userId, actor, name } = await following(stored);
-        const user = { ...(await newUser(stored)), id: userId, name };
-        const reaction = { kind: 'block', object: `${ORIGIN}/users/${name}` } as const;
-        const meaning = { kind: 'reaction', reaction, active: true, version: 1 } as const;
-        return (over, connection) =>
-          applyActivity(
-            { ...over, actors: new PostgresStoredActors(connection), origin: ORIGIN },
-            { user, actor, meaning },
-          );
-      },
+  applyActivity: APPLIED.map(({ meaning, ...expected }) => ({
+    ...expected,
+    joins: true,
+    prepare: async (stored, connection) => {
+      const two = await (expected.name.startsWith('a follower') ? follower(stored) : following(stored));
+      const { userId, actor, inbox, name } = two;
+      const known = { uri: actor, inbox, keyId: `${actor}#main-key`, publicKey: 'a key' };
+      await new PostgresStoredActors(connection).save({ ...known, displayName: 'At first', movedTo: null }, 1);
+      const user = { ...(await newUser(stored)), id: userId, name };
+      const means = meaning(`${ORIGIN}/users/${name}`);
+      return (over, own) =>
+        applyActivity(
+          { ...over, actors: new PostgresStoredActors(own), origin: ORIGIN },
+          { user, actor, meaning: means },
+        );
     },
-  ],
+  })),
   backfillFollower: [
     {
       name: 'send the reviews so far to a new follower',

@@ -17,7 +17,7 @@ export interface Proof {
   /** It runs in the transaction of a transactional handler, which is then the one that must be whole. */
   readonly joins?: true;
   /** Brings about what the use case needs. @returns the use case itself, to be run any number of times */
-  readonly prepare: (stored: Repositories) => Promise<Run>;
+  readonly prepare: (stored: Repositories, connection: Connection) => Promise<Run>;
 }
 
 /**
@@ -27,7 +27,8 @@ export interface Proof {
  * @throws Error that names the statement
  */
 export async function proveAtomic(pool: Pool, proof: Proof): Promise<{ readonly statements: number }> {
-  const useCase = await proof.prepare(repositories(pooled(pool)));
+  const plain = pooled(pool);
+  const useCase = await proof.prepare(repositories(plain), plain);
   const run = (over: Pick<Pool, 'connect' | 'query'>): Promise<unknown> => {
     const own = pooled(over);
     if (!proof.joins) return useCase(repositories(own), own);
@@ -72,7 +73,7 @@ export async function proveAtomic(pool: Pool, proof: Proof): Promise<{ readonly 
   return { statements: at - 1 };
 }
 
-/** A second deletion, for one, is told that there is nothing to delete. */
+/** A change of what was read before the first run, for one, is told that somebody was faster. */
 function onlyRefusals(error: unknown): void {
   if ((error as Error).name !== 'Refusal') throw error;
 }

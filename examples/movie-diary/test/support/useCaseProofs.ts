@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Repositories } from '../../src/adapters/postgres/repositories';
 import { personOf } from '../../src/domain/film';
-import type { User } from '../../src/domain/user';
 import { wrapUpId } from '../../src/domain/wrapUp';
 import { addToWatchlist } from '../../src/useCases/addToWatchlist';
 import { changeProfile } from '../../src/useCases/changeProfile';
@@ -20,6 +19,7 @@ import { requestPersonEnrichment } from '../../src/useCases/requestPersonEnrichm
 import { requestWrapUp } from '../../src/useCases/requestWrapUp';
 import { FEDERATION_PROOFS } from './federationProofs';
 import { FILM_PROOFS } from './filmProofs';
+import { newUser } from './newUser';
 import type { Proof } from './proveAtomic';
 
 let films = 0;
@@ -28,11 +28,6 @@ let films = 0;
 export function newFilm() {
   films += 1;
   return { number: films, title: `Film ${films}` };
-}
-
-export async function newUser({ users }: Repositories): Promise<User> {
-  const name = `u${randomUUID().slice(0, 8)}`;
-  return (await registerUser(users, { name, displayName: name })).user;
 }
 
 async function newReview(stored: Repositories) {
