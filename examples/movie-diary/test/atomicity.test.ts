@@ -7,8 +7,9 @@ import { migrateDiary } from '../src/adapters/postgres/migrate';
 import { MovieDiscovered } from '../src/events/films';
 import { filmOf } from '../src/domain/film';
 import { OUTGOING_PROOFS } from './support/outgoingProofs';
+import { newFilm } from './support/newReview';
 import { proveAtomic, type Proof } from './support/proveAtomic';
-import { newFilm, PROOFS } from './support/useCaseProofs';
+import { PROOFS } from './support/useCaseProofs';
 
 const DIRECTORY = join(__dirname, '..', 'src', 'useCases');
 const USE_CASES = readdirSync(DIRECTORY).map((file) => basename(file, '.ts'));
