@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Handler } from 'temporal-outbox';
 import { eventually } from '../../../test/support/eventually';
 import { HttpInboxes } from '../src/adapters/http/inboxes';
@@ -136,6 +138,25 @@ describe('the handler', () => {
       privateKey: await diary.repositories.users.privateKeyOf((await diary.user()).id),
     };
     await expect(new HttpInboxes().post('http://127.0.0.1:9/inbox', activity, key)).rejects.toThrow('did not answer');
+  });
+
+  it('an inbox that breaks off behind its answer has the activity', async () => {
+    const { diary } = here;
+    const { activity } = await requested();
+    const privateKey = await diary.repositories.users.privateKeyOf((await diary.user()).id);
+    const server = createServer((_request, reply) => {
+      reply.writeHead(202, { 'content-length': 1_000 });
+      reply.write('thanks', () => reply.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const inbox = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inbox`;
+      const key = { id: keyId(activity.actor), privateKey };
+      for (let round = 0; round < 20; round++)
+        expect(await new HttpInboxes().post(inbox, activity, key)).toBe('delivered');
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
   });
 
   it('a connection that is lost between the request and the commit repeats the same activity', async () => {

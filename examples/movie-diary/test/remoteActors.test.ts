@@ -78,11 +78,11 @@ it.each<[string, unknown, string]>([
   [
     'a redirection',
     (reply: ServerResponse) => reply.writeHead(302, { location: '/users/harry' }).end(),
-    'did not answer',
+    'could not be reached',
   ],
   ['an error', (reply: ServerResponse) => reply.writeHead(500).end(), 'answered 500 instead of a document'],
   ['more than an actor can be', (reply: ServerResponse) => reply.end('x'.repeat(1_000_000)), 'more than'],
-  ['nothing for ever', () => undefined, 'did not answer'],
+  ['nothing for ever', () => undefined, 'gave no answer within'],
 ])('an instance that answers with %s is refused', async (name, document, sentence) => {
   const path = `/users/${name.replaceAll(' ', '_')}`;
   there.documents.set(path, document);

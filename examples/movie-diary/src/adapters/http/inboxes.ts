@@ -10,6 +10,7 @@ const TIMEOUT_MS = 10_000;
  */
 const PASSING = new Set([401, 408, 421, 425, 429]);
 
+/** Not over `exchange`, which reads the answer: here it counts as soon as its status is known, whatever its body does. */
 export class HttpInboxes implements Inboxes {
   async post(
     inbox: string,
