@@ -9,8 +9,8 @@ import { syncPoster } from '../useCases/syncPoster';
 /**
  * Safe to run again: a poster that is stored is skipped. That it is stored, and the events that say so, commit with the
  * ledger; a run that died after it had put the object puts the same one under the same key again. Two at once wait for
- * each other at the locked row; one that has lost it with its connection puts nothing. Of a film that is gone nothing is fetched, and what was fetched just before it went is
- * removed by its clean-up, which waits for the lock too.
+ * each other at the locked row; one that has lost it with its connection puts nothing. Of a film that is gone nothing is
+ * fetched, and what was fetched just before it went is removed by its clean-up, which waits for the lock too.
  */
 export function posterSync(metadata: MetadataProvider, objects: ObjectStore): Handler {
   return defineHandler({
