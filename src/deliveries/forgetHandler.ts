@@ -3,7 +3,9 @@ import type { Database } from '../postgres/database';
 const REMOVE = `
   UPDATE :schema.outbox_installation
      SET handlers = array_remove(handlers, $1::text), handler_events = handler_events - $1::text,
-         handlers_revision = handlers_revision + 1
+         handlers_since = handlers_since - $1::text, handlers_revision = handlers_revision + 1,
+         -- Beside the other as before: what an older build has made unknown stays so.
+         handlers_since_revision = handlers_since_revision + 1
    WHERE $1::text = ANY (handlers) OR handler_events ? $1::text`;
 
 /** Deliveries given up by one statement: no lock is held for long. */

@@ -1,19 +1,58 @@
 import type { Database } from '../postgres/database';
 import type { HandlerRegistry } from './registry';
 
+/** Times stay for what is recorded already, and only for that: what was taken out and comes again begins again. */
 const RECORD = `
   UPDATE :schema.outbox_installation
      SET handler_events = handler_events || $1::jsonb,
          handlers = ARRAY(SELECT jsonb_object_keys(handler_events || $1::jsonb) ORDER BY 1),
-         handlers_revision = handlers_revision + 1
+         handlers_revision = handlers_revision + 1,
+         handlers_since_revision = handlers_revision + 1,
+         handlers_since = CASE WHEN handlers_since_revision = handlers_revision THEN coalesce((
+           SELECT jsonb_object_agg(known.key, (
+                    SELECT coalesce(jsonb_object_agg(type, since), '{}') FROM jsonb_each(known.value) AS t (type, since)
+                     WHERE handler_events -> known.key ? type AND (handler_events || $1::jsonb) -> known.key ? type))
+             FROM jsonb_each(handlers_since) AS known), '{}') ELSE '{}' END
    WHERE handler_events || $1::jsonb <> handler_events`;
+
+async function recordEvents(db: Database, { eventsByHandler }: Recordable): Promise<void> {
+  await db.query(RECORD, [JSON.stringify(eventsByHandler)]);
+}
+
+/**
+ * Gives a time to each entry that has none. A statement of its own, since its time must come after the commit of the
+ * first: from that commit on everybody finishes events against the new set, and not from a moment before.
+ */
+const STAMP = `
+  UPDATE :schema.outbox_installation
+     SET handlers_since_revision = handlers_revision,
+         handlers_since = (
+           SELECT jsonb_object_agg(e.key, (
+                    SELECT coalesce(jsonb_object_agg(t.type, coalesce(
+                             CASE WHEN handlers_since_revision = handlers_revision THEN handlers_since -> e.key -> t.type END,
+                             to_jsonb(ceil(extract(epoch FROM clock_timestamp()) * 1000)))), '{}')
+                      FROM jsonb_array_elements_text(e.value) AS t (type)))
+             FROM jsonb_each(handler_events) AS e)
+   WHERE handler_events <> '{}'
+     AND (handlers_since_revision <> handlers_revision
+          OR EXISTS (SELECT FROM jsonb_each(handler_events) AS e, jsonb_array_elements_text(e.value) AS t (type)
+                      WHERE NOT coalesce(handlers_since -> e.key ? t.type, false)))`;
+
+async function stampHandlers(db: Database): Promise<void> {
+  await db.query(STAMP);
+}
+
+type Recordable = Pick<HandlerRegistry, 'size' | 'eventsByHandler'>;
 
 /**
  * Adds this worker's handlers to the recorded set. Nothing is ever taken out here: a worker of the version before a
- * rolling deployment knows fewer, and the events of the others must wait for those that know them.
+ * rolling deployment knows fewer, and the events of the others must wait for those that know them. Any number of workers
+ * may do it at once; where there is nothing new, nothing is written.
  */
-export async function recordHandlers(db: Database, registry: HandlerRegistry): Promise<void> {
-  if (registry.size > 0) await db.query(RECORD, [JSON.stringify(registry.eventsByHandler)]);
+export async function recordHandlers(db: Database, registry: Recordable): Promise<void> {
+  if (registry.size === 0) return;
+  await recordEvents(db, registry);
+  await stampHandlers(db);
 }
 
 const READ = `SELECT handler_events AS events, handlers_revision::text AS revision FROM :schema.outbox_installation`;

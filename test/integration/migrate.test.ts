@@ -353,7 +353,9 @@ describe('a role that may not create tables', () => {
     for (const run of [migrateOrCheck, checkVersion]) {
       await expect(run(limited)).rejects.toMatchObject({
         kind: 'outdated-database',
-        message: expect.stringMatching(/lacks 0003_relay, 0004_deliveries: run `outbox migrate`/) as string,
+        message: expect.stringMatching(
+          /lacks 0003_relay, 0004_deliveries, 0005_handlers_since: run `outbox migrate`/,
+        ) as string,
       });
     }
     expect(await versionsOf(database.db)).toEqual(ALL_VERSIONS.slice(0, 2));

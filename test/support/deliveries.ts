@@ -49,11 +49,21 @@ export async function setStatus(
   );
 }
 
-/** The recorded set of handlers, as a worker's start leaves it. */
-export async function recordHandlers(db: Database, events: Readonly<Record<string, readonly string[]>>): Promise<void> {
+/** The recorded set of handlers, as a worker's start leaves it; recorded since 1970, for most tests. */
+export async function recordHandlers(
+  db: Database,
+  events: Readonly<Record<string, readonly string[]>>,
+  sinceMs = 0,
+): Promise<void> {
+  const since = Object.entries(events).map(([name, types]) => [
+    name,
+    Object.fromEntries(types.map((type) => [type, sinceMs])),
+  ]);
   await db.query(
-    `UPDATE :schema.outbox_installation SET handlers = $1, handler_events = $2, handlers_revision = handlers_revision + 1`,
-    [Object.keys(events), JSON.stringify(events)],
+    `UPDATE :schema.outbox_installation
+        SET handlers = $1, handler_events = $2, handlers_since = $3, handlers_revision = handlers_revision + 1,
+            handlers_since_revision = handlers_revision + 1`,
+    [Object.keys(events), JSON.stringify(events), JSON.stringify(Object.fromEntries(since))],
   );
 }
 
