@@ -125,7 +125,7 @@ export class UnknownHandlerError extends Error {
 /** Outbox, stream and handlers could not be compared. Says what is missing. */
 export class ReconcileError extends Error {
   constructor(
-    readonly kind: 'no-stream' | 'broker-away',
+    readonly kind: 'no-stream' | 'broker-away' | 'refused' | 'too-many',
     message: string,
     options?: ErrorOptions,
   ) {

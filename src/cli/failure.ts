@@ -1,5 +1,5 @@
-/** Exit codes of every verb; the last is that of `reconcile` alone. */
-export const EXIT = { done: 0, failed: 1, wrongUse: 2, notSettled: 3 } as const;
+/** Exit codes of every verb; the last two are those of `reconcile` alone, whose 1 says that there are faults. */
+export const EXIT = { done: 0, failed: 1, wrongUse: 2, notSettled: 3, notCompared: 4 } as const;
 
 /** A verb ends with this sentence on stderr and this code; no stack. */
 export class CommandFailure extends Error {

@@ -46,7 +46,8 @@ Exit codes:
   0  done
   1  failed; the reason is on stderr
   2  wrong use: unknown verb, option or argument
-  3  not settled yet; of \`outbox reconcile\` only`;
+  3  not settled yet; of \`outbox reconcile\` only
+  4  could not compare; of \`outbox reconcile\` only, whose 1 means faults`;
 
 /** The command line. Each verb adds itself; nothing is loaded for a verb that is not called. */
 export function createProgram(): Command {

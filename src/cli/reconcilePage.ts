@@ -46,7 +46,7 @@ function underWay(counts: Reconciliation['underWay']): string {
 function judgedNot({ published, handlings }: Reconciliation['notJudged']): string {
   const parts = [
     published > 0 && `${counted(published, 'event')} that the stream need not hold any more`,
-    handlings > 0 && `${counted(handlings, 'handling')} older than ledger or handler`,
+    handlings > 0 && `${counted(handlings, 'handling')} older than ledger or handler, or dropped lately`,
   ].filter(Boolean);
   return parts.join(', ') || 'nothing';
 }

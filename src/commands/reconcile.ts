@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { positive, time } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
-import { CommandFailure, EXIT } from '../cli/failure';
+import { CommandFailure, EXIT, sentenceOf } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
 import { renderReconciliation } from '../cli/reconcilePage';
 import { loadConfig } from '../config';
+import type { ReconcileOptions } from '../reconcile/reconcile';
 import type { Reconciliation } from '../reconcile/result';
 
 interface ReconcileVerbOptions {
@@ -38,7 +39,7 @@ export function addReconcile(program: Command): void {
 
 Exits with 0 when everything agrees, with 1 when there are faults, and with 3
 when there are none so far, but events are under way or dead: run it again
-when they are settled.
+when they are settled. With 4 when it could not compare at all, and says why.
 
 Examples:
   outbox reconcile
@@ -49,12 +50,7 @@ Examples:
 }
 
 async function runReconcile({ since, limit, json }: ReconcileVerbOptions): Promise<void> {
-  const config = loadConfig();
-  // Loaded here, since it brings the NATS client along, which other verbs do not need.
-  const { compare } = await import('../reconcile/reconcile.js');
-  const found = await withDatabase(config, (db) =>
-    compare(db, config, { limit, ...(since !== undefined && { since }) }),
-  );
+  const found = await compared({ limit, ...(since !== undefined && { since }) });
   if (json) printJson(found);
   else print(renderReconciliation(found));
   switch (found.verdict) {
@@ -65,6 +61,18 @@ async function runReconcile({ since, limit, json }: ReconcileVerbOptions): Promi
       throw new CommandFailure(`${faults(found)}. Look at one with \`outbox show <event_id>\`.`);
     case 'not settled':
       throw new CommandFailure(`No faults, but not settled yet: ${openOf(found)}.`, EXIT.notSettled);
+  }
+}
+
+/** A script must be able to tell faults from a comparison that never was. */
+async function compared(options: ReconcileOptions): Promise<Reconciliation> {
+  try {
+    const config = loadConfig();
+    // Loaded here, since it brings the NATS client along, which other verbs do not need.
+    const { compare } = await import('../reconcile/reconcile.js');
+    return await withDatabase(config, (db) => compare(db, config, options));
+  } catch (error) {
+    throw new CommandFailure(sentenceOf(error), EXIT.notCompared, { cause: error });
   }
 }
 

@@ -1,56 +1,36 @@
-import type { Database } from '../postgres/database';
-import type { Start } from './readStart';
-
-/** Handlers that come with an installation are recorded together, and begin together with its first events. */
-const FIRST_MINUTE_MS = 60_000;
-
-const FIRST_DONE = `
-  SELECT extract(epoch FROM p.started_at)::float8 * 1000 AS ms
-    FROM :schema.processed_events p
-    LEFT JOIN :schema.event_queue q USING (event_id)
-   WHERE p.status = 'done' AND p.handler = $1 AND (q.event_type = $2 OR q.event_id IS NULL)
-   ORDER BY p.processed_at LIMIT 1`;
-
-/** When the first handling of a type by a handler began, as far as the ledger remembers. */
-async function readFirstDone(db: Database, handler: string, type: string): Promise<number | null> {
-  return (await db.query<{ ms: number }>(FIRST_DONE, [handler, type])).rows[0]?.ms ?? null;
-}
+import type { Recorded } from './readStart';
 
 /**
- * Whether a handler was recorded for a type when an event was finished: one that was added later is not given what was
- * finished before, and that is no fault.
+ * A worker may finish an event against a reading of the recorded set that it had asked for before the event was due, and
+ * clocks are set. What was due this soon after the recording is not judged.
+ */
+const TOLERANCE_MS = 5_000;
+
+/**
+ * Whether a handler must have been given an event: one that was added later is not given what was finished before, and
+ * that is no fault.
  *
- * The installation records which handlers there are, and not since when. So the answer is taken from what they did: a
- * handler was there if it has begun an event of this type earlier, or if the event was one of the installation's first.
- * Of events that are older than the first that a handler ever did of their type, a missing one cannot be told from one
- * that came before the handler; they are not judged. Nor is what a handler missed that has never done anything, once
- * other handlers have.
+ * An event is finished against the recorded set as it was when the event was claimed, and it is not claimed before it is
+ * due. So what became due after the recording was given to the handler. What became due before may have been finished
+ * before, or not: that is not judged. Nor is anything while nobody knows the time, as a build recorded it that writes
+ * none.
  */
 export class Beginnings {
-  private readonly known = new Map<string, Promise<number | null>>();
+  private readonly since = new Map<string, number>();
 
-  constructor(
-    private readonly db: Database,
-    private readonly start: Pick<Start, 'firstDoneMs' | 'installedMs'>,
-  ) {}
-
-  /** @param gone neither row nor acknowledgement tells that handlers were there at all: the stream only dropped it */
-  async wasThere(handler: string, type: string, notBeforeMs: number, gone: boolean): Promise<boolean> {
-    const { firstDoneMs, installedMs } = this.start;
-    if (firstDoneMs === null) return !gone && notBeforeMs >= installedMs;
-    if (Math.abs(notBeforeMs - firstDoneMs) <= FIRST_MINUTE_MS) return true;
-    const first = await this.firstDone(handler, type);
-    return first !== null && notBeforeMs >= first;
+  constructor({ since }: Recorded) {
+    for (const [handler, types] of Object.entries(since))
+      for (const [type, ms] of Object.entries(types)) this.since.set(`${handler} ${type}`, ms);
   }
 
-  /** Asked only where something is missing, and once: for a handler that is new it reads the ledger up to there. */
-  private firstDone(handler: string, type: string): Promise<number | null> {
+  wasThere(handler: string, type: string, dueMs: number): boolean {
+    const since = this.since.get(`${handler} ${type}`);
+    return since !== undefined && dueMs >= since + TOLERANCE_MS;
+  }
+
+  /** Whether a later reading knows it since the same time, so that it was not forgotten meanwhile. */
+  isStillThere(handler: string, type: string, later: Beginnings): boolean {
     const key = `${handler} ${type}`;
-    let first = this.known.get(key);
-    if (!first) {
-      first = readFirstDone(this.db, handler, type);
-      this.known.set(key, first);
-    }
-    return first;
+    return this.since.get(key) === later.since.get(key);
   }
 }

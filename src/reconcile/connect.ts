@@ -1,4 +1,5 @@
-import type { NatsConnection } from 'nats';
+import { JetStreamApiCodes, JetStreamApiError, JetStreamError } from '@nats-io/jetstream';
+import { errors, type NatsConnection } from 'nats';
 import { NatsLink } from '../broker/link';
 import type { Config } from '../config';
 import { ReconcileError } from '../errors';
@@ -8,7 +9,7 @@ import { createLogger } from '../logger';
  * Runs the work over a connection to NATS of its own, which ends with the first sign that the broker is away: a
  * comparison that waits for its return would be of no moment at all.
  *
- * @throws ReconcileError `broker-away`
+ * @throws ReconcileError `broker-away`, `refused`
  */
 export async function overNats<T>(nats: Config['nats'], work: (connection: NatsConnection) => Promise<T>): Promise<T> {
   const link = new NatsLink(nats, createLogger('silent'), () => Promise.resolve());
@@ -32,16 +33,29 @@ export async function overNats<T>(nats: Config['nats'], work: (connection: NatsC
   }
 }
 
-/** JetStream that is off answers nothing at all, and the client says so in words of its own. */
+/** What JetStream refuses, it refuses again; and one that is off answers nothing at all. Neither says so in a sentence. */
 function asAnswer(error: unknown): unknown {
-  const name = error instanceof Error ? error.name : '';
-  if (!/^(NoResponders|NoRespondersError|JetStreamNotEnabled|TimeoutError|RequestError|JetStreamApiError)$/.test(name))
-    return error;
+  if (error instanceof JetStreamApiError || error instanceof JetStreamError)
+    return new ReconcileError('refused', `JetStream refused: ${error.message}. ${wayOut(error)}`, { cause: error });
+  if (!(error instanceof Error) || !isSilence(error)) return error;
   return new ReconcileError(
     'broker-away',
-    `JetStream did not answer (${(error as Error).message || name}): check that it is on and not overloaded, and try again.`,
+    `JetStream did not answer (${error.message || error.name}): check that it is on and not overloaded, and try again.`,
     { cause: error },
   );
+}
+
+function wayOut(error: JetStreamApiError | JetStreamError): string {
+  const { StreamNotFound, ConsumerNotFound } = JetStreamApiCodes;
+  if (error instanceof JetStreamApiError && ![StreamNotFound, ConsumerNotFound].some((code) => code === error.code))
+    return 'The stream is read by a consumer without acknowledgements; a work-queue stream allows none, and stream or account may be out of consumers.';
+  return 'Stream or consumer were deleted while they were read: try again.';
+}
+
+function isSilence(error: Error): boolean {
+  const { NoRespondersError, TimeoutError, RequestError } = errors;
+  // The client does not export the class of the last.
+  return [NoRespondersError, TimeoutError, RequestError].some((each) => error instanceof each) || error.name === 'JetStreamNotEnabled'; // prettier-ignore
 }
 
 function capital(text: string): string {

@@ -11,12 +11,10 @@ export interface Handling {
 export interface OpenHandling {
   readonly eventId: string;
   readonly handler: string;
-  /** Claimed in the ledger by somebody. */
-  readonly inProgress: boolean;
+  /** `missing`: neither ledger nor deliveries know it. */
+  readonly state: 'in progress' | 'waiting' | 'dead' | 'missing';
   /** If it was done at once, the ledger may have forgotten it. */
   readonly forgotten: boolean;
-  /** The event was not finished before: it was not due, or one of its handlers had not begun. */
-  readonly notBeforeMs: number;
 }
 
 /**
@@ -24,16 +22,15 @@ export interface OpenHandling {
  * transaction, so one that was ever begun is always in either.
  */
 const FIND = `
-  SELECT g.event_id AS "eventId", g.handler, p.event_id IS NOT NULL AS "inProgress",
-         g.due < extract(epoch FROM clock_timestamp()) * 1000 - $4::float8 AS forgotten,
-         greatest(g.due, (SELECT extract(epoch FROM max(started_at))::float8 * 1000
-                            FROM :schema.processed_events l WHERE l.event_id = g.event_id)) AS "notBeforeMs"
+  SELECT g.event_id AS "eventId", g.handler,
+         coalesce(d.state, CASE WHEN p.event_id IS NULL THEN 'missing' ELSE 'in progress' END) AS state,
+         g.due < extract(epoch FROM clock_timestamp()) * 1000 - $4::float8 AS forgotten
     FROM unnest($1::uuid[], $2::text[], $3::float8[]) AS g (event_id, handler, due)
     LEFT JOIN :schema.processed_events p USING (event_id, handler)
     LEFT JOIN :schema.deliveries d USING (event_id, handler)
-   WHERE p.status IS DISTINCT FROM 'done' AND d.event_id IS NULL`;
+   WHERE p.status IS DISTINCT FROM 'done' AND d.state IS DISTINCT FROM 'skipped'`;
 
-/** Which of these handlings neither the ledger calls done nor `deliveries` has: a delivery waits, is dead or was skipped. */
+/** Which of these handlings neither the ledger calls done nor an operator has skipped. */
 export async function findOpen(
   db: Database,
   handlings: readonly Handling[],

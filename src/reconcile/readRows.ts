@@ -32,7 +32,7 @@ const READ = `
            'dueMs', CASE WHEN isfinite(available_at) THEN extract(epoch FROM available_at) * 1000 ELSE 0 END))
             FROM page
            WHERE status = 'done' AND event_id IS NOT NULL AND isfinite(published_at)
-             AND published_at <= $3::timestamptz
+             AND published_at <= to_timestamp($3::float8 / 1000)
              AND ($4::float8 IS NULL OR available_at >= to_timestamp($4::float8 / 1000))), '[]') AS rows`;
 
 interface Page {
@@ -41,14 +41,14 @@ interface Page {
   readonly rows: readonly DoneRow[];
 }
 
-/** Rows that were done at `until`, by id, a page at a time. No transaction is open between two pages. */
+/** Rows that were done at `untilMs`, by id, a page at a time. No transaction is open between two pages. */
 export async function* readDoneRows(
   db: Database,
-  { lastId, until, sinceMs }: { lastId: string | null; until: string; sinceMs: number | null },
+  { lastId, untilMs, sinceMs }: { lastId: string | null; untilMs: number; sinceMs: number | null },
 ): AsyncGenerator<readonly DoneRow[]> {
   let after: string | null = '-9223372036854775808';
   while (lastId !== null && after !== null) {
-    const page: Page | undefined = (await db.query<{ [name in keyof Page]: Page[name] }>(READ, [after, lastId, until, sinceMs])).rows[0]; // prettier-ignore
+    const page: Page | undefined = (await db.query<{ [name in keyof Page]: Page[name] }>(READ, [after, lastId, untilMs, sinceMs])).rows[0]; // prettier-ignore
     if (page && page.rows.length > 0) yield page.rows;
     after = page && page.size === PAGE ? page.lastId : null;
   }

@@ -6,7 +6,7 @@ import { overNats } from './connect';
 import { countOpen, type OpenCounts } from './countOpen';
 import { Handlings } from './handlings';
 import { readDoneRows, type DoneRow } from './readRows';
-import { readStart, type Start } from './readStart';
+import { readRecorded, readStart, type Recorded, type Start } from './readStart';
 import { verdictOf, type LostEvent, type Reconciliation } from './result';
 import { StreamSide } from './streamSide';
 import { Tally } from './tally';
@@ -27,10 +27,7 @@ const DEFAULT_LIMIT = 20;
  * Compares outbox, stream and handlers by event id, and says what is lost, doubled or unhandled. Only reads, over a pool
  * of one connection and a consumer of its own: neither relay nor handlers notice, and they may run meanwhile.
  *
- * Limits, beside those that `NotJudged` counts: the recorded set of handlers says nothing of the time at which a handler
- * was recorded, so an event that is older than the first that a handler ever did of its type is not judged for it; a
- * handler that was forgotten and recorded again is taken to have been there in between. Rows that `drainOnce` published
- * elsewhere are not in the stream, and lost.
+ * Limits, beside those that `NotJudged` counts: rows that `drainOnce` published elsewhere are not in the stream, and lost.
  *
  * @param config as `loadConfig` reads it
  * @throws ReconcileError when there is nothing to compare with; RangeError for unusable options; what `pg` throws
@@ -52,13 +49,15 @@ export async function reconcile(config: Config, options: ReconcileOptions = {}):
 /**
  * The same over a pool that is open. The order of reading is what keeps a running system from looking faulty.
  *
- * 1. The database's time and what is open. Whatever is done later is not looked at.
+ * 1. The recorded set, the database's time and what is open. Whatever is done later is not looked at.
  * 2. How far the handlers' consumer has acknowledged, then how far the stream goes.
  * 3. The stream up to there. Of what was acknowledged by step 2, ledger or deliveries were written before that, so a
  *    handling that is missing now was never there.
  * 4. How far back the stream goes by now, as its limits go on dropping.
  * 5. The rows that were done by step 1. Each was stored before that, so before the end of the stream was taken: one that
  *    step 3 did not meet, and that the limits of step 4 would have kept, is lost.
+ * 6. The recorded set and what is open, again: a handler may have been forgotten, and one that was at work in step 1 may
+ *    have failed before steps 3 or 5 came to its event.
  *
  * Each step holds a connection for single statements only, and none while the broker is talked to.
  */
@@ -70,7 +69,8 @@ export async function compare(db: Database, config: Config, options: ReconcileOp
       'NATS_MODE=core stores nothing, so there is no stream to compare with: see `outbox status` and `outbox dead list`.',
     );
   }
-  const start = await readStart(db);
+  const recorded = await readRecorded(db);
+  const start = { ...(await readStart(db)), recorded };
   const open = await countOpen(db);
   if (config.backend === 'db') return compareSides(db, config, wanted, start, open, undefined);
   return overNats(config.nats, async (connection) => {
@@ -83,20 +83,20 @@ async function compareSides(
   db: Database,
   config: Config,
   { sinceMs, limit }: { sinceMs: number | null; limit: number },
-  start: Start,
-  { dead: deadCount, ...open }: OpenCounts,
+  start: Start & { readonly recorded: Recorded },
+  open: OpenCounts,
   stream: StreamSide | undefined,
 ): Promise<Reconciliation> {
-  const letters = deadCount > 0 ? await listDead(db.pool, { schema: db.schema, limit }) : [];
-  const handlings = new Handlings(db, start, config.handling.retentionMs, limit);
+  const handlings = new Handlings(db, start.recorded, config.handling.retentionMs, limit);
   await stream?.read(handlings, sinceMs);
   const keeping = await stream?.keeping();
 
   const lost = new Tally<LostEvent>(limit);
   let [events, notKept] = [0, 0];
+  const publishedAfterMs = Math.max(keeping?.publishedAfterMs ?? -Infinity, start.identifiedMs);
   // A message may be gone while it is at work: that long after, nobody has it in hand any more.
   const inHandMs = start.nowMs - config.handling.maxLeaseMs;
-  for await (const page of readDoneRows(db, { lastId: start.lastId, until: start.now, sinceMs })) {
+  for await (const page of readDoneRows(db, { lastId: start.lastId, untilMs: start.nowMs, sinceMs })) {
     events += page.length;
     if (!stream || !keeping) {
       await handlings.check(page.map((row) => ({ ...keyOf(row), state: 'finished' })));
@@ -105,23 +105,30 @@ async function compareSides(
     const gone = page.filter((row) => !stream.holds(row));
     for (const row of gone) {
       const { eventId, eventType, publishedAt } = row;
-      if (row.dueMs > keeping.dueAfterMs && row.publishedMs > keeping.publishedAfterMs)
+      if (row.dueMs > keeping.dueAfterMs && row.publishedMs > publishedAfterMs)
         lost.add({ eventId, eventType, publishedAt });
       else notKept++;
     }
-    const given = gone.filter((row) => row.publishedMs <= inHandMs && stream.wouldGive(row));
-    await handlings.check(given.map((row) => ({ ...keyOf(row), state: 'gone' })));
+    const stateOf = (row: DoneRow) => (row.publishedMs <= inHandMs && stream.wouldGive(row) ? 'finished' : 'unsure');
+    await handlings.check(gone.map((row) => ({ ...keyOf(row), state: stateOf(row) })));
   }
 
+  const unhandled = handlings.settle(await readRecorded(db));
+  // What failed or died after the first count, and before it was looked at, is in neither.
+  const later = await countOpen(db);
+  const deadCount = Math.max(open.dead, later.dead, handlings.dead);
+  const letters = deadCount > 0 ? await listDead(db.pool, { schema: db.schema, limit }) : [];
+  const { dead: _, ...counts } = open;
+  const deliveries = Math.max(open.deliveries, later.deliveries, handlings.waiting);
   const found = {
     lost: lost.found,
     doubled: stream?.doubled.found ?? { count: 0, shown: [] },
-    unhandled: handlings.unhandled.found,
+    unhandled,
     dead: {
       count: deadCount,
       shown: letters.map(({ eventId, eventType, handler, reason }) => ({ eventId, eventType, handler, reason })),
     },
-    underWay: { ...open, handlings: handlings.underWay },
+    underWay: { ...counts, deliveries, handlings: handlings.underWay },
   };
   return {
     verdict: verdictOf(found),

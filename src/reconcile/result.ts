@@ -1,7 +1,7 @@
 /** A class of findings: how many there are, and the first of them. */
 export interface Findings<T> {
   readonly count: number;
-  /** At most `limit`, in the order in which they were found. */
+  /** At most `limit`. */
   readonly shown: readonly T[];
 }
 
@@ -35,7 +35,7 @@ export interface DeadEvent {
   readonly reason: string;
 }
 
-/** What was on its way at the moment at which the comparison began. */
+/** What was on its way when the comparison began. Of deliveries: the most that were at any time of it. */
 export interface UnderWay {
   /** Rows that wait to be published, and are due. */
   readonly pending: number;
@@ -55,7 +55,11 @@ export interface UnderWay {
 export interface NotJudged {
   /** Published events that the stream may have dropped by its own limits, or that are older than it. */
   readonly published: number;
-  /** Handlings of events that are older than what the ledger remembers, or than the handler, as far as can be told. */
+  /**
+   * Handlings that are not known to be done, of events that are older than what the ledger remembers, or than the time at
+   * which the handler was recorded (or that nobody knows), or whose message the stream has dropped so lately that it may be
+   * in hand, or that the handlers' consumer may never have been given.
+   */
   readonly handlings: number;
 }
 

@@ -1,4 +1,4 @@
-import type { ConsumerInfo, StreamInfo } from '@nats-io/jetstream';
+import { DeliverPolicy, type ConsumerInfo, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from 'nats';
 import { readHeaders, type StoredHeaders } from '../broker/readHeaders';
 import { CLOCKS_MS, keepingOf, readConsumerInfo, readStreamInfo, type Keeping } from '../broker/streamState';
@@ -10,6 +10,7 @@ import { subjectOf } from '../broker/subject';
 import type { Database } from '../postgres/database';
 import { findRows, type FoundRow } from './findRows';
 import type { HandledEvent, Handlings } from './handlings';
+import { IdSet } from './idSet';
 import { readClock } from './readStart';
 import type { DoneRow } from './readRows';
 import type { DoubledEvent } from './result';
@@ -24,7 +25,7 @@ export class StreamSide {
   foreign = 0;
   readonly doubled: Tally<DoubledEvent>;
   private readonly held = new RowSet();
-  private readonly foreignIds = new Set<string>();
+  private readonly foreignIds = new IdSet();
 
   private constructor(
     private readonly db: Database,
@@ -32,9 +33,15 @@ export class StreamSide {
     private readonly nats: Config['nats'],
     private readonly consumer: ConsumerInfo | undefined,
     private readonly stream: StreamInfo,
+    private readonly openedMs: number,
     limit: number,
   ) {
     this.doubled = new Tally(limit);
+  }
+
+  /** How far the database's clock is ahead of the broker's; 0 where that cannot be measured. */
+  private get aheadMs(): number {
+    return this.stream.ts === undefined ? 0 : this.openedMs - Date.parse(this.stream.ts);
   }
 
   /**
@@ -44,14 +51,16 @@ export class StreamSide {
    */
   static async open(db: Database, connection: NatsConnection, nats: Config['nats'], limit: number) {
     const consumer = await readConsumerInfo(connection, nats.stream, nats.durable);
-    return new StreamSide(db, connection, nats, consumer, await streamInfo(connection, nats.stream), limit);
+    const stream = await streamInfo(connection, nats.stream);
+    return new StreamSide(db, connection, nats, consumer, stream, await readClock(db), limit);
   }
 
   /** Reads the stream up to its bound, and has what it holds compared with the outbox, ledger and deliveries. */
   async read(handlings: Handlings, sinceMs: number | null): Promise<void> {
     const { last_seq: upTo, messages } = this.stream.state;
     if (messages === 0) return;
-    const from = sinceMs === null ? undefined : new Date(sinceMs - CLOCKS_MS);
+    // Earlier rather than later: a message that is not read would be lost.
+    const from = sinceMs === null ? undefined : new Date(sinceMs - Math.max(0, this.aheadMs) - CLOCKS_MS);
     for await (const page of readHeaders(this.connection, this.nats.stream, { from, upTo })) {
       const stored = page.map((message) => ({ message, event: this.eventOf(message) }));
       const rows = await findRows(this.db, [...new Set(stored.map(({ event }) => event.eventId))]);
@@ -74,10 +83,15 @@ export class StreamSide {
     return keepingOf(info, await readClock(this.db));
   }
 
-  /** Whether the handlers' consumer would have been given the message of a row that the stream does not hold. */
+  /**
+   * Whether the handlers' consumer was surely given the message of a row that the stream does not hold. One that begins
+   * somewhere in the stream may have begun behind it.
+   */
   wouldGive(row: DoneRow): boolean {
     const subject = subjectOf(this.nats.subjectPrefix, row);
-    return subject !== undefined && (this.consumer === undefined || takesSubject(this.consumer, subject));
+    if (subject === undefined) return false;
+    if (this.consumer === undefined) return true;
+    return this.consumer.config.deliver_policy === DeliverPolicy.All && takesSubject(this.consumer, subject);
   }
 
   /** @returns the event for its handlers, unless it is a copy, older than asked for, or given to nobody */
@@ -87,10 +101,12 @@ export class StreamSide {
     row: FoundRow | undefined,
     sinceMs: number | null,
   ): HandledEvent | undefined {
-    // Each is remembered, also one that is too old to be counted: its row may be young enough.
-    const first = row ? this.held.add(row.id) : this.addForeign(eventId);
+    const isGivenOut = this.consumer === undefined || isGiven(this.consumer, message);
+    // Each is remembered, also one that is too old to be counted: its row may be young enough. Not so the messages of other
+    // applications, which may repeat their ids as they like.
+    const first = row ? this.held.add(row.id) : !isGivenOut || !hasId(message) || this.foreignIds.add(eventId);
     const storedMs = message.at.getTime();
-    if (sinceMs !== null && (row?.dueMs ?? storedMs) < sinceMs) return undefined;
+    if (sinceMs !== null && (row?.dueMs ?? storedMs + this.aheadMs) < sinceMs) return undefined;
     const { sequence } = message;
     this.messages++;
     if (!row) this.foreign++;
@@ -98,22 +114,22 @@ export class StreamSide {
       this.doubled.add({ eventId, eventType, sequence });
       return undefined;
     }
-    if (this.consumer && !isGiven(this.consumer, message)) return undefined;
+    if (!isGivenOut) return undefined;
     const acknowledged = sequence <= (this.consumer?.ack_floor.stream_seq ?? 0);
-    // Without a row there is only the broker's clock.
-    const dueMs = row?.dueMs ?? storedMs - CLOCKS_MS;
+    // Without a row there is only the broker's clock, which may have been set since: rather too early, and not judged.
+    const dueMs = row?.dueMs ?? storedMs + Math.min(0, this.aheadMs) - CLOCKS_MS;
     return { eventId, eventType, dueMs, state: acknowledged ? 'finished' : 'open' };
-  }
-
-  private addForeign(eventId: string): boolean {
-    const before = this.foreignIds.size;
-    return this.foreignIds.add(eventId).size > before;
   }
 
   private eventOf({ subject, sequence, at, headers }: StoredHeaders) {
     const { stream, subjectPrefix } = this.nats;
     return incomingEvent({ subject, data: EMPTY, headers }, subjectPrefix, { stream, sequence, at });
   }
+}
+
+/** Without one the id comes from the sequence, which no other message has. */
+function hasId({ headers }: StoredHeaders): boolean {
+  return Boolean(headers?.get('Nats-Msg-Id'));
 }
 
 async function streamInfo(connection: NatsConnection, stream: string): Promise<StreamInfo> {

@@ -12,6 +12,11 @@ export class Tally<T> implements Findings<T> {
     if (this.shown.length < this.limit) this.shown.push(finding);
   }
 
+  addAll({ count, shown }: Findings<T>): void {
+    this.count += count;
+    this.shown.push(...shown.slice(0, this.limit - this.shown.length));
+  }
+
   get found(): Findings<T> {
     return { count: this.count, shown: this.shown };
   }

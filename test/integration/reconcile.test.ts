@@ -1,10 +1,11 @@
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, RetentionPolicy } from '@nats-io/jetstream';
 import { headers } from 'nats';
 import { v5 as nameId } from 'uuid';
 import { readHeaders } from '../../src/broker/readHeaders';
+import { forgetHandler } from '../../src/deliveries/forgetHandler';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { overNats } from '../../src/reconcile/connect';
-import { reconcile, type ReconcileOptions } from '../../src/reconcile/reconcile';
+import { compare, reconcile, type ReconcileOptions } from '../../src/reconcile/reconcile';
 import type { Reconciliation } from '../../src/reconcile/result';
 import { emptyDatabase } from '../support/database';
 import { insertDelivery, insertLedger, recordHandlers } from '../support/deliveries';
@@ -56,6 +57,8 @@ describe('backend nats', () => {
     outbox = await TestOutbox.create({ OUTBOX_DUPLICATE_WINDOW_MS: '100', EVENT_QUEUE_MAX_ATTEMPTS: '3' });
     const gate = new Promise<void>((resolve) => (release = resolve));
     await outbox.startWorker({}, { handlers: handlersOf(gate) });
+    // Long ago, so that the first events of these tests are judged.
+    await recordHandlers(outbox.db, { one: ['ThingHappened'], two: ['ThingHappened'] });
   });
   afterAll(() => outbox.close());
   // What a test breaks stays broken; the next one looks at its own events only.
@@ -271,6 +274,21 @@ describe('backend nats', () => {
     },
   );
 
+  test('copies of what the handlers’ consumer is not given are other applications’ own affair', async () => {
+    const { durable, subjectPrefix } = outbox.config().nats;
+    const { config } = await outbox.manager.consumers.info(stream(), durable);
+    const publishTwice = async (to: string, msgID: string) => {
+      const copies = async () => (await jetstream(outbox.nats).publish(to, '{}', { msgID })).duplicate;
+      await copies();
+      await eventually(async () => !(await copies()));
+    };
+    await publishTwice(`${subjectPrefix}.other.Tick`, 'tick 1');
+    expect(await settled()).toMatchObject({ foreign: 2, doubled: { count: 1 } });
+    await outbox.manager.consumers.update(stream(), durable, { ...config, filter_subject: `${subjectPrefix}.thing.>` });
+    expect(await look()).toMatchObject({ verdict: 'agrees', foreign: 2, doubled: NOTHING });
+    await outbox.manager.consumers.update(stream(), durable, config);
+  });
+
   test('leaves no consumer behind, and the durable as it was', async () => {
     const names = async () => {
       const found: string[] = [];
@@ -285,16 +303,21 @@ describe('backend nats', () => {
   });
 
   test('does not judge what the limits of the stream have dropped', async () => {
-    await enqueue(outbox.db, events(8));
+    const ids = await enqueue(outbox.db, events(8));
     await settled();
     const { config } = await outbox.manager.streams.info(stream());
     await outbox.manager.streams.update(stream(), { ...config, max_msgs: 3 });
     expect(await look()).toMatchObject({
       verdict: 'agrees',
-      checked: { events: 8, messages: 3, handlings: 6 },
+      checked: { events: 8, messages: 3, handlings: 16 },
       lost: NOTHING,
       notJudged: { published: 5, handlings: 0 },
     });
+    const held = (await outbox.messages()).map(({ eventId }) => eventId);
+    const [dropped = ''] = ids.filter((id) => !held.includes(id));
+    await forget(outbox, dropped, 'one');
+    // Published a moment ago, so that a worker may have it in hand.
+    expect(await look()).toMatchObject({ verdict: 'agrees', notJudged: { published: 5, handlings: 1 } });
     await outbox.manager.streams.update(stream(), { ...config, max_msgs: -1 });
   });
 });
@@ -328,6 +351,37 @@ describe('backend nats without a worker', () => {
     expect(await reconcile(outbox.config())).toMatchObject({ verdict: 'agrees', checked: { events: 3, handlings: 0 } });
   });
 
+  test('what was published before rows had event ids is not looked for in the stream', async () => {
+    const worker = await outbox.startWorker();
+    const [id = ''] = await enqueue(outbox.db, events(2));
+    await outbox.allDone();
+    await worker.stop();
+    const stored = (await outbox.messages()).find(({ eventId }) => eventId === id);
+    await outbox.manager.streams.deleteMessage(outbox.config().nats.stream, stored!.seq);
+    expect(await reconcile(outbox.config())).toMatchObject({ verdict: 'faults', lost: { shown: [{ eventId: id }] } });
+    await outbox.db.query(`UPDATE :schema.outbox_migrations SET applied_at = clock_timestamp() WHERE version = 2`);
+    expect(await reconcile(outbox.config())).toMatchObject({
+      verdict: 'agrees',
+      lost: NOTHING,
+      notJudged: { published: 1 },
+    });
+  });
+
+  test('says what JetStream refuses: a work queue has no consumer without acknowledgements', async () => {
+    const { stream, subjectPrefix } = outbox.config().nats;
+    await outbox.manager.streams.add({
+      name: stream,
+      subjects: [`${subjectPrefix}.>`],
+      retention: RetentionPolicy.Workqueue,
+    });
+    await jetstream(outbox.nats).publish(`${subjectPrefix}.thing.ThingHappened`, '{}');
+    await expect(reconcile(outbox.config())).rejects.toMatchObject({
+      name: 'ReconcileError',
+      kind: 'refused',
+      message: expect.stringMatching(/^JetStream refused: .*a work-queue stream allows none/) as string,
+    });
+  });
+
   test('says what is missing, and what to do', async () => {
     await expect(reconcile(outbox.config())).rejects.toMatchObject({
       name: 'ReconcileError',
@@ -340,18 +394,18 @@ describe('backend nats without a worker', () => {
     const { DATABASE_URL = '', OUTBOX_SCHEMA = '' } = outbox.settings;
     // `runCli` sends NATS to where nobody listens.
     expect(await runCli(['reconcile'], { DATABASE_URL, OUTBOX_SCHEMA })).toMatchObject({
-      code: 1,
+      code: 4,
       stdout: '',
       stderr: expect.stringMatching(/NATS at .*cannot be used.*: check that it runs, and NATS_URL\./) as string,
     });
     expect(await runCli(['reconcile'])).toMatchObject({
-      code: 1,
+      code: 4,
       stderr: expect.stringMatching(/PostgreSQL at .* cannot be reached/) as string,
     });
     const empty = await emptyDatabase();
     outbox.onClose(() => empty.drop());
     expect(await runCli(['reconcile'], { DATABASE_URL: empty.url })).toMatchObject({
-      code: 1,
+      code: 4,
       stderr: expect.stringMatching(/lacks the outbox tables.*run `outbox migrate`/) as string,
     });
     expect((await runCli(['reconcile', '--since', 'yesterday'])).code).toBe(2);
@@ -435,19 +489,73 @@ describe('backend db', () => {
     });
   });
 
-  test('a handler that was recorded later does not make older events unhandled', async () => {
-    const [old = ''] = await done(3, 48, ['one']);
-    expect(await reconcile(outbox.config())).toMatchObject({ verdict: 'faults', unhandled: { count: 3 } });
-    await done(2, 24, ['one']);
-    await done(1, 12, ['one', 'two']);
+  const hoursAgo = (hours: number) => Date.now() - hours * 3_600_000;
+
+  test('what became due before a handler was recorded for its type is not judged for it, whatever the ledger holds', async () => {
+    await recordHandlers(outbox.db, { one: ['ThingHappened'], two: ['ThingHappened'] }, hoursAgo(8));
+    await done(3, 48, []);
+    expect(await reconcile(outbox.config())).toMatchObject({ verdict: 'agrees', notJudged: { handlings: 6 } });
+    await done(1, 7, ['one', 'two']);
+    const retried = await done(2, 10, ['one']);
+    // The ledger row of a retry says nothing of the time at which the event was finished.
+    await outbox.db.query(
+      `UPDATE :schema.processed_events SET started_at = clock_timestamp(), processed_at = clock_timestamp()
+        WHERE event_id = ANY ($1::uuid[])`,
+      [retried],
+    );
     const [missed] = await done(1, 6, ['one']);
-    await outbox.db.query(`DELETE FROM :schema.processed_events WHERE event_id = $1`, [old]);
-    await insertLedger(outbox.db, old, 'one', 'done');
-    expect(await reconcile(outbox.config(), { since: new Date(Date.now() - 30 * 3_600_000).toISOString() })).toMatchObject({
+    expect(await reconcile(outbox.config())).toMatchObject({
       verdict: 'faults',
       unhandled: { count: 1, shown: [{ eventId: missed, handler: 'two' }] },
+      notJudged: { handlings: 8 },
+    });
+  });
+
+  test('a handler of which nobody knows since when it is recorded is not judged', async () => {
+    await done(2, 1, ['one']);
+    await outbox.db.query(`UPDATE :schema.outbox_installation SET handlers_revision = handlers_revision + 1`);
+    expect(await reconcile(outbox.config())).toMatchObject({
+      verdict: 'agrees',
+      unhandled: NOTHING,
       notJudged: { handlings: 2 },
-    }); // prettier-ignore
+    });
+  });
+
+  /** Over a database in which something happens before the first rows are read. */
+  async function compareWhile(happens: () => Promise<unknown>): Promise<Reconciliation> {
+    const { db } = outbox;
+    let pending = true;
+    const query: typeof db.query = async (text, ...rest) => {
+      if (pending && text.includes('page AS MATERIALIZED')) {
+        pending = false;
+        await happens();
+      }
+      return db.query(text, ...rest);
+    };
+    return compare({ ...db, query }, outbox.config());
+  }
+
+  test.each(['waiting', 'dead'] as const)(
+    'what fails after the first look is not settled: a delivery that is %s',
+    async (state) => {
+      const [id = ''] = await done(1, 1, ['one']);
+      const found = await compareWhile(() => insertDelivery(outbox.db, { eventId: id, handler: 'two', state }));
+      expect(found).toMatchObject({
+        verdict: 'not settled',
+        unhandled: NOTHING,
+        dead: { count: state === 'dead' ? 1 : 0 },
+        underWay: { ...IDLE, deliveries: state === 'waiting' ? 1 : 0 },
+      });
+    },
+  );
+
+  test('a handler that is forgotten meanwhile makes no faults, and the others do', async () => {
+    const [id] = await done(1, 1, []);
+    expect(await compareWhile(() => forgetHandler(outbox.db, 'two'))).toMatchObject({
+      verdict: 'faults',
+      unhandled: { count: 1, shown: [{ eventId: id, handler: 'one' }] },
+      notJudged: { handlings: 1 },
+    });
   });
 
   test('what the ledger may have forgotten is not judged', async () => {
@@ -464,8 +572,7 @@ describe('backend db', () => {
     await done(1, 20, ['one', 'two']);
     await done(4, 10, ['one']);
     await done(4, 1, ['one']);
-    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
-    const { code, stdout } = await cli('--since', hoursAgo(5), '--limit', '2');
+    const { code, stdout } = await cli('--since', new Date(hoursAgo(5)).toISOString(), '--limit', '2');
     expect(code).toBe(1);
     expect(stdout).toMatch(/compared +4 events, 8 handlings\n/);
     expect(stdout).toMatch(/unhandled +4\n[^]*\(the first 2 of 4\)\nEVENT ID.*\n.* two\n.* two\n$/);
