@@ -73,6 +73,9 @@ describe('npm start', () => {
     expect({ code: await exited, output: output() }).toMatchObject({ code: 0 });
     expectExact(output());
     expect(processesNaming(directory)).toEqual([]);
+    const larger = await start(directory, ['--exit', '--films', '21'], {}, ports);
+    expect(await larger.exited).toBe(1);
+    expect(larger.output()).toContain('holds a diary of 20 films');
 
     // The same requests meet what they have made already; then up until the terminal's Ctrl-C.
     const again = await start(directory, FEW, {}, ports);
@@ -169,7 +172,7 @@ function expectExact(output: string): void {
     'first: reviews, as planned',
     'first: search index',
     'first: object store',
-    'first: one ImageStored for each poster',
+    'first: one ImageStored for each film that stayed',
     'second: outbox, stream and ledger (outbox reconcile: agrees)',
     'first to second: activities sent and received',
     'first to second: reviews of those who are followed',

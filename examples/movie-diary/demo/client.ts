@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const TIMEOUT_MS = 10_000;
 const PAUSE_MS = 250;
+/** Two changes of one thing at once are over at the next look; what conflicts for so long conflicts for good. */
+const MOST_CONFLICTS = 20;
 
 export interface Step {
   readonly instance: 'first' | 'second';
@@ -29,12 +31,14 @@ export async function send(
   step: Step,
   signal: AbortSignal,
 ): Promise<Answered> {
+  let conflicts = 0;
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
     const answer = await tryOnce(`${origins[step.instance]}${step.path}`, step, signal);
     if (answer && (answer.status < 300 || isGone(answer.status, step))) return { status: answer.status, tries };
-    // A conflict is over at the next look; a server that fails or is not there will come back.
-    if (answer && answer.status < 500 && answer.status !== 409)
+    if (answer?.status === 409) conflicts++;
+    // A server that fails or is not there will come back.
+    if (answer && answer.status < 500 && (answer.status !== 409 || conflicts > MOST_CONFLICTS))
       throw new Error(`${step.method} ${step.path} was answered with ${answer.status}: ${answer.text.slice(0, 300)}`);
     await sleep(PAUSE_MS, undefined, { signal });
   }

@@ -1,6 +1,8 @@
 import type { Servers } from 'temporal-outbox/servers';
 import { QUICK_SETTINGS, type Instance } from './instance';
 import type { Options } from './options';
+import type { JobDone } from './job';
+import type { ProviderCalls } from './metadataProvider';
 import { deliveryRunsPage, relayPage } from './pages';
 
 /** What a person at the terminal is told once everything runs. */
@@ -23,8 +25,26 @@ export function whatRuns(
   ].join('\n');
 }
 
+/** What it took, in short: the comparison that follows says what came of it. */
+export function whatHappened({ requests, repeated, seconds }: JobDone, calls: Readonly<ProviderCalls>): string {
+  const outcomes = Object.values(calls).map(({ answered, unknown, unavailable, reset }) => ({
+    all: answered + unknown + unavailable + reset,
+    failed: unavailable + reset,
+  }));
+  const sum = (of: 'all' | 'failed') => outcomes.reduce((total, outcome) => total + outcome[of], 0);
+  return [
+    `${requests} requests in ${seconds.toFixed(1)} s, ${repeated} of them sent more than once.`,
+    `The metadata provider made ${sum('failed')} of ${sum('all')} calls fail; each was retried by the handler's delivery run.\n`,
+  ].join('\n');
+}
+
 /** What a person may try while everything stays up. */
-export function whatNext(servers: Servers, backend: Options['backend'], { origin }: Instance, example: string): string {
+export function whatNext(
+  servers: Servers,
+  backend: Options['backend'],
+  { origin }: Instance,
+  example: { readonly eventId: string; readonly title: string },
+): string {
   const lines = ['', 'Up until Ctrl-C. Meanwhile, in another terminal:'];
   // Those that were given are known, and may hold a password.
   const started = [
@@ -37,9 +57,10 @@ export function whatNext(servers: Servers, backend: Options['backend'], { origin
   lines.push(
     '  npx outbox reconcile',
     '  npx outbox status --watch',
-    `  npx outbox show ${example}`,
+    `  npx outbox show ${example.eventId}`,
     '  npx outbox handlers',
-    `  curl '${origin}/search?q=spielberg+jurassic'`,
+    `  curl '${origin}/search?q=${encodeURIComponent(example.title).replaceAll("'", '%27')}'`,
+    `  curl ${origin}/users/ada/reviews`,
   );
   const { uiUrl } = servers.temporal;
   if (uiUrl)

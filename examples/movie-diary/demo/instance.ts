@@ -135,7 +135,7 @@ export class Instance {
       readyLine: `The ${part} is ready`,
       stopTimeoutMs: part === 'worker' ? WORKER_STOP_MS : SERVER_STOP_MS,
     });
-    void child.ended.then((how) => this.onEnd(`${name} has ended: ${how}`));
+    void child.ended.then((how) => this.onEnd(`${name} has ended ${how}`));
     return child;
   }
 }

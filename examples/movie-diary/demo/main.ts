@@ -1,10 +1,10 @@
-import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Pool } from 'pg';
 import { portsFromEnvironment, ServerError, startServers, type Servers } from 'temporal-outbox/servers';
-import { whatNext, whatRuns } from './guide';
+import { whatHappened, whatNext, whatRuns } from './guide';
 import { Instance, secondDatabase } from './instance';
 import { runJob, type Running } from './job';
+import { keepSize } from './kept';
 import { startMetadataProvider, type MetadataProviderServer } from './metadataProvider';
 import { HELP, readOptions, type Options } from './options';
 import { agrees } from './reconcile/compare';
@@ -17,6 +17,8 @@ import { unlessEnded } from './unlessEnded';
 const PATIENCE_MS = 120_000;
 /** A handle that a library left open must not keep a finished run alive. */
 const LINGER_MS = 3_000;
+const NOT_EXACT = `Not everything agrees: see the rows above. What was changed by hand in an earlier run is no part of the plan, and
+unexpected: --fresh starts over.`;
 const PARENT_CHECK_MS = 500;
 const HANGUPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -41,6 +43,7 @@ async function main(options: Options): Promise<number> {
     DIARY_SECOND_PORT: options.ports.second,
     DIARY_METADATA_PORT: options.ports.metadata,
   });
+  keepSize(directory, options.films, options.fresh);
   const servers = await startServers({
     directory,
     fresh: options.fresh,
@@ -55,7 +58,6 @@ async function main(options: Options): Promise<number> {
   let metadata: MetadataProviderServer | undefined;
   try {
     stop.signal.throwIfAborted();
-    if (options.fresh) rmSync(`${directory}/objects`, { recursive: true, force: true });
     metadata = await startMetadataProvider({ port: options.ports.metadata });
     const urls = { first: servers.postgres.url, second: await secondDatabase(servers.postgres.url) };
     for (const name of ['first', 'second'] as const)
@@ -104,14 +106,12 @@ async function present(
     const patience = { signal, tell, ms: options.exit ? PATIENCE_MS : Infinity };
     const done = await unlessEnded(instances, runJob(...running, options, patience), signal);
     const comparisons = await reconcileAll(...running, done.plan);
-    console.log(
-      `${done.requests} requests in ${done.seconds.toFixed(1)} s, ${done.repeated} of them sent more than once\n`,
-    );
+    console.log(whatHappened(done, metadata.calls));
     console.log(tableOf(comparisons));
     const exact = comparisons.every(agrees);
-    console.log(exact ? 'Everything agrees exactly.' : 'Not everything agrees: see the rows above.');
+    console.log(exact ? 'Everything agrees exactly.' : NOT_EXACT);
     if (options.exit) return exact ? 0 : 1;
-    console.log(whatNext(servers, options.backend, one, await anEvent(running[0].pool)));
+    console.log(whatNext(servers, options.backend, one, await anExample(running[0].pool)));
     await unlessEnded(instances, new Promise<never>(() => undefined), signal);
     return 0;
   } finally {
@@ -125,11 +125,14 @@ function open(instance: Instance): Running {
   return { instance, pool };
 }
 
-async function anEvent(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ id: string }>(
-    `SELECT event_id::text AS id FROM event_queue WHERE event_type = 'MovieDiscovered' ORDER BY event_queue.id LIMIT 1`,
+/** A film that is there, and the event that began it. */
+async function anExample(pool: Pool): Promise<{ eventId: string; title: string }> {
+  const { rows } = await pool.query<{ eventId: string; title: string }>(
+    `SELECT q.event_id::text AS "eventId", f.title
+       FROM event_queue q JOIN films f ON f.id::text = q.aggregate_id
+      WHERE q.event_type = 'MovieDiscovered' ORDER BY q.id LIMIT 1`,
   );
-  return rows[0]?.id ?? '<event id>';
+  return rows[0] ?? { eventId: '<event id>', title: '<title>' };
 }
 
 async function run(): Promise<void> {

@@ -55,7 +55,9 @@ export function startChild(options: ChildOptions): Child {
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
       process.off('exit', endWithUs);
-      resolve(`${signal ?? `exit code ${code}`}, its last line: ${lastLine} (its log is ${logFile})`);
+      // Killed from outside, it had no last word: whatever it said last is about something else.
+      const how = signal === null ? `with exit code ${code}, its last line: ${lastLine}` : `by ${signal}`;
+      resolve(`${how} (its log is ${logFile})`);
     });
   }).finally(() => log.end());
   return {

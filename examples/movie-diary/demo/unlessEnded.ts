@@ -7,7 +7,10 @@ export function unlessEnded<T>(instances: readonly Instance[], work: Promise<T>,
     const alive = setInterval(() => undefined, 60_000);
     const done = () => clearInterval(alive);
     work.then(resolve, reject).finally(done);
-    for (const instance of instances) void instance.ended.then((how) => reject(new Error(`The ${how}`))).finally(done);
+    for (const instance of instances)
+      void instance.ended
+        .then((how) => reject(new Error(`The ${how}. Nothing is lost: start again, and it goes on.`)))
+        .finally(done);
     const aborted = () => {
       done();
       reject(new Error('stopped'));

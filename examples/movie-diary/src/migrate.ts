@@ -7,6 +7,7 @@ async function main(): Promise<void> {
   const pool = new Pool({ connectionString: readSettings(process.env).databaseUrl, max: 1 });
   try {
     await migrateDiary(pool);
+    process.stderr.write('The tables are up to date\n');
   } finally {
     await pool.end();
   }

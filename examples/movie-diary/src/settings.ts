@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isObjectStoreUrl, OBJECT_STORE_FORM } from './adapters/objectStore/url';
 
 const environment = z.object({
-  DATABASE_URL: z.string(),
+  DATABASE_URL: z.string('is not set'),
   /** Where this instance is reached from outside; its actors, reviews and activities are named by it for good. */
   DIARY_ORIGIN: z.url({ protocol: /^https?$/ }),
   DIARY_HOST: z.string().default('127.0.0.1'),

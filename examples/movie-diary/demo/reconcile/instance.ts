@@ -42,7 +42,11 @@ export async function compareInstance(
     compare(of('search index'), await entries(pool, SEARCHABLE), await entries(pool, INDEXED)),
     compare(of('posters stored'), await entries(pool, POSTERS_WANTED), await entries(pool, POSTERS_STORED)),
     compare(of('object store'), await entries(pool, OBJECTS), await contents(objects)),
-    compare(of('one ImageStored for each poster'), await inOutbox(POSTERS_KEPT), await inOutbox(IMAGES_STORED)),
+    compare(
+      of('one ImageStored for each film that stayed'),
+      await inOutbox(POSTERS_KEPT),
+      await inOutbox(IMAGES_STORED),
+    ),
   ];
 }
 
