@@ -38,9 +38,9 @@ export function everyEvent(origins: Origins): Phase[] {
       review('first', 'ada', REVIEWS.kept, FILM.number, FILM.title),
       review('first', 'ada', REVIEWS.deleted, 7, 'Following'),
     ]),
+    // Apart from what followers are told: who follows first and who is told first would be chance.
+    apart([follow('second', ['jon', 'ada'], origins.first), follow('first', ['ada', 'iris'], origins.second)]),
     apart([
-      follow('second', ['jon', 'ada'], origins.first),
-      follow('first', ['ada', 'iris'], origins.second),
       { instance: 'first', method: 'PATCH', path: `/users/ada/reviews/${REVIEWS.kept}`, body: { rating: 4 } },
       put('first', '/users/ada/watchlist/9', { title: 'Pirates' }),
       { instance: 'first', method: 'POST', path: `/users/ada/imports/${IMPORT}`, body: csv },
@@ -65,8 +65,8 @@ export function everyEvent(origins: Origins): Phase[] {
       remove('first', `/users/ada/likes?review=${at(theirs)}`),
       remove('first', `/users/ada/announcements?review=${at(theirs)}`),
       remove('first', `/users/ada/reviews/${REVIEWS.deleted}`),
-      put('first', '/users/ada/blocks', { actor: jon }),
     ]),
+    apart([put('first', '/users/ada/blocks', { actor: jon })]),
     apart([
       remove('second', `/users/iris/reviews/${REVIEWS.theirs}`),
       remove('first', `/users/ada/blocks?actor=${at(jon)}`),

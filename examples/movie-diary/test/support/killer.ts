@@ -17,6 +17,8 @@ const AWAY_MS = [0, 2_500] as const;
 export class Killer {
   readonly kills: Map<string, number>;
   private readonly random: () => number;
+  /** Each of them once, before chance has its way: on a slow machine there is time for few. */
+  private readonly first: Target[];
 
   constructor(
     private readonly targets: readonly Target[],
@@ -24,6 +26,10 @@ export class Killer {
   ) {
     this.kills = new Map(targets.map(({ name }) => [name, 0]));
     this.random = seeded(seed);
+    this.first = targets
+      .map((target) => ({ target, order: this.random() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ target }) => target);
   }
 
   /** One after the other and now and then two at once. Resolves when the time is over and all of them run. */
@@ -48,7 +54,7 @@ export class Killer {
   }
 
   private pick(): Target {
-    return this.targets[Math.floor(this.random() * this.targets.length)] as Target;
+    return this.first.shift() ?? (this.targets[Math.floor(this.random() * this.targets.length)] as Target);
   }
 
   private between([least, most]: readonly [number, number]): number {
