@@ -70,7 +70,7 @@ describe('npm start', () => {
     const directory = newDirectory();
     const ports = await drawPorts();
     const { exited, output } = await start(directory, ['--exit', ...FEW], {}, ports);
-    expect({ code: await exited, output: output() }).toMatchObject({ code: 0 });
+    await succeeded(exited, output);
     expectExact(output());
     expect(processesNaming(directory)).toEqual([]);
     const larger = await start(directory, ['--exit', '--films', '21'], {}, ports);
@@ -90,7 +90,7 @@ describe('npm start', () => {
   it('does the same in the backend db, and tells setting and way out to whoever uses its directory for the other', async () => {
     const directory = newDirectory();
     const { exited, output } = await start(directory, ['--exit', ...FEW], { EVENT_BUS_BACKEND: 'db' });
-    expect({ code: await exited, output: output() }).toMatchObject({ code: 0 });
+    await succeeded(exited, output);
     expectExact(output());
 
     const other = await start(directory, ['--exit', ...FEW]);
@@ -159,6 +159,12 @@ async function drawPorts(): Promise<string[]> {
     if (!ports.includes(port)) ports.push(port);
   }
   return ports;
+}
+
+/** With all that was said, where it was not. */
+async function succeeded(exited: Promise<number | null>, output: () => string): Promise<void> {
+  const code = await exited;
+  if (code !== 0) throw new Error(`it ended with ${code}:\n${output()}`);
 }
 
 /** Each comparison is there, and finds no difference. */

@@ -1,11 +1,17 @@
-import { loadConfig, reconcile } from 'temporal-outbox';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig, reconcile, type Reconciliation } from 'temporal-outbox';
 import { openObjectStore } from '../../src/adapters/objectStore/open';
+import type { Instance } from '../instance';
 import type { Running } from '../job';
 import type { Plan } from '../plan';
 import type { Comparison } from './compare';
 import { ids } from './entries';
 import { compareFederation } from './federation';
 import { compareInstance, type Reconciled } from './instance';
+
+/** A message that was in the hands of a worker that died is given out again after its ack_wait of 10 s. */
+const SETTLED_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 250;
 
 /** Everything that can be compared, by id: plan, database, outbox, stream, ledger, objects, index, and the other instance. */
 export async function reconcileAll(first: Running, second: Running, { expected }: Plan): Promise<Comparison[]> {
@@ -34,9 +40,7 @@ function reconciled({ instance, pool }: Running): Reconciled {
 
 /** What `outbox reconcile` says, as one of the comparisons. */
 async function compareOutbox({ instance }: Running): Promise<Comparison> {
-  const { verdict, checked, lost, doubled, unhandled, dead, underWay } = await reconcile(loadConfig(instance.env), {
-    limit: 1_000,
-  });
+  const { verdict, checked, lost, doubled, unhandled, dead, underWay } = await reconcileSettled(instance);
   const open = Object.entries(underWay).filter(([what, count]) => count > 0 && what !== 'scheduled');
   return {
     name: `${instance.options.name}: outbox, stream and ledger (outbox reconcile: ${verdict})`,
@@ -53,4 +57,14 @@ async function compareOutbox({ instance }: Running): Promise<Comparison> {
       ...open.map(([what, count]) => `${count} ${what}`),
     ],
   };
+}
+
+/** What is handled is acknowledged a moment later, and under way until the broker says so. */
+async function reconcileSettled(instance: Instance): Promise<Reconciliation> {
+  const end = performance.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const result = await reconcile(loadConfig(instance.env), { limit: 1_000 });
+    if (result.verdict !== 'not settled' || result.dead.count > 0 || performance.now() > end) return result;
+    await sleep(LOOK_EVERY_MS);
+  }
 }
