@@ -3,6 +3,7 @@ import type { Handler } from 'temporal-outbox';
 import { RemoteFollowerAccepted } from '../src/events/follows';
 import { acceptFollower } from '../src/useCases/acceptFollower';
 import { blockActor } from '../src/useCases/blockActor';
+import { changeProfile } from '../src/useCases/changeProfile';
 import { deleteReview } from '../src/useCases/deleteReview';
 import { editReview } from '../src/useCases/editReview';
 import { followerLeft } from '../src/useCases/followerLeft';
@@ -62,6 +63,16 @@ it('a new follower is sent each review as it is now, once, however often the han
   expect(await sentTo(relation.inbox)).toEqual(once);
   await backfill();
   expect(await sentTo(relation.inbox)).toEqual(once);
+});
+
+it('a new follower is told a profile that was changed before, once, as its instance may have looked at it before that', async () => {
+  const { user, relation, backfill } = await followed();
+  await changeProfile(diary.repositories.users, user, 'Another name');
+  await backfill();
+  await backfill();
+  const { told, events } = await sentTo(relation.inbox);
+  expect(told.filter((each) => each.startsWith('Update'))).toHaveLength(1);
+  expect(events).toBe(3);
 });
 
 it('two that run at once send each review once', async () => {
