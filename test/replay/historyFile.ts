@@ -9,7 +9,8 @@ const { History } = temporal.api.history.v1;
  */
 export function writeHistory(file: string, history: temporal.api.history.v1.IHistory): void {
   const plain = History.toObject(History.fromObject(history), { enums: String, longs: String, bytes: String });
-  writeFileSync(file, `${JSON.stringify(plain, null, 1)}\n`);
+  // Stack traces name the recorder's directory.
+  writeFileSync(file, `${JSON.stringify(plain, null, 1).replaceAll(`${process.cwd()}/`, '')}\n`);
 }
 
 export function readHistory(file: string): temporal.api.history.v1.IHistory {
