@@ -6,6 +6,7 @@ import { Pool } from 'pg';
 import { startNats, startPostgres, startTemporal } from 'temporal-outbox/servers';
 import { freePort } from '../../../src/servers/ports';
 import { readFilms } from '../demo/films';
+import { findOpen } from '../demo/findOpen';
 import { Instance, secondDatabase } from '../demo/instance';
 import { settle, type Running } from '../demo/job';
 import { startMetadataProvider } from '../demo/metadataProvider';
@@ -19,6 +20,8 @@ import { withoutAddresses } from './support/environment';
 import { Killer, type Target } from './support/killer';
 import { Supervised } from './support/supervised';
 
+/** Six minutes and more of the whole machine. */
+const LONG = process.env.OUTBOX_TEST_LONG === 'on' ? it : it.skip;
 const KILLING_MS = 180_000;
 /** From the last kill to the last effect: leases run out, servers recover, and a busy machine takes its time. */
 const PATIENCE_MS = 300_000;
@@ -30,7 +33,7 @@ describe.each([
   ['nats', 20_261],
   ['db', 20_262],
 ] as const)('backend %s', (backend, seed) => {
-  it(
+  LONG(
     'the whole diary, while workers, servers, broker, database and Temporal are killed at random for 3 minutes, ends exactly as planned',
     async () => {
       const closers: (() => Promise<unknown> | void)[] = [];
@@ -84,10 +87,17 @@ async function calm({ first, second }: Both): Promise<void> {
       return await settle([first, second], patience);
     } catch (error) {
       // The look itself met a database that was away.
-      if (error instanceof StuckError || patience.signal.aborted) throw error;
+      if (error instanceof StuckError)
+        throw new Error(`${error.message}\n${await stuck(first)}\n${await stuck(second)}`, { cause: error });
+      if (patience.signal.aborted) throw error;
       await sleep(LOOK_AGAIN_MS);
     }
   }
+}
+
+async function stuck({ instance, pool }: Running): Promise<string> {
+  const open = await findOpen(pool, instance.options.outboxSchema);
+  return [instance.options.name, ...open].join('\n  ');
 }
 
 /** Two instances on three servers of their own, all of which may be killed. */
