@@ -31,7 +31,7 @@ export async function buildServer(
   logger: FastifyServerOptions['logger'] = false,
 ): Promise<FastifyInstance> {
   const app = Fastify({
-    logger: logger ?? false,
+    logger,
     ajv: CHECKS,
     schemaErrorFormatter: sentence,
   });
