@@ -74,6 +74,7 @@ export class ExternalLane extends Lane {
     if (result.kind === 'failed') return this.fail(task, result.thrown);
     const ours = await books.finish(task.claim);
     if (ours === UNWRITTEN) task.resolve(STOPPING);
-    else task.resolve(ours ? { kind: 'done' } : { kind: 'handed over', deliveries: [] });
+    else if (ours) task.resolve({ kind: 'done' });
+    else this.askAgain(task);
   }
 }

@@ -203,8 +203,17 @@ export abstract class Lane {
       if (dead) logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);
       else logger.info({ eventId, handler, attempts, reason, dueInMs: Math.round(dueInMs) }, TRIED_AGAIN);
     }
-    // Without one the claim was not ours any more: its new owner sees the event through.
-    task.resolve({ kind: 'handed over', deliveries: delivery ? [delivery] : [] });
+    if (!delivery) return this.askAgain(task);
+    task.resolve({ kind: 'handed over', deliveries: [delivery] });
+  }
+
+  /**
+   * The claim is not ours any more. Another worker may have taken it over; or PostgreSQL lost it in a crash or a fail-over,
+   * and then nobody has it: an event that was settled on the word of an absent row would never be handled. The next claim
+   * tells.
+   */
+  protected askAgain({ event, resolve }: Task): void {
+    this.add({ event, resolve });
   }
 }
 

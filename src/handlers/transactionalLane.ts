@@ -187,7 +187,7 @@ export class TransactionalLane extends Lane {
 
   private lost(task: ClaimedTask): void {
     this.deps.books.letGo(task.claim);
-    task.resolve({ kind: 'handed over', deliveries: [] });
+    this.askAgain(task);
   }
 
   /** Those that fit; the others are handed over. */

@@ -98,7 +98,8 @@ const UNSEEN_MS = 50;
  * the fast path and a delivery run never handle it both.
  *
  * @param times.relaxed do not wait for the disk: for transactional handlers, whose commit fails when PostgreSQL has lost
- *   their claim in a crash. An external effect cannot be taken back, so its claim must be there before it begins.
+ *   their claim in a crash, and who then claim again. An external effect cannot be taken back, so its claim must be there
+ *   before it begins.
  * @returns one verdict for each key, in their order
  */
 export async function claimLedger(

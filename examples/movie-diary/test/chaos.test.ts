@@ -20,8 +20,6 @@ import { withoutAddresses } from './support/environment';
 import { Killer, type Target } from './support/killer';
 import { Supervised } from './support/supervised';
 
-/** Six minutes and more of the whole machine. */
-const LONG = process.env.OUTBOX_TEST_LONG === 'on' ? it : it.skip;
 const KILLING_MS = 180_000;
 /** From the last kill to the last effect: leases run out, servers recover, and a busy machine takes its time. */
 const PATIENCE_MS = 300_000;
@@ -33,7 +31,7 @@ describe.each([
   ['nats', 20_261],
   ['db', 20_262],
 ] as const)('backend %s', (backend, seed) => {
-  LONG(
+  it(
     'the whole diary, while workers, servers, broker, database and Temporal are killed at random for 3 minutes, ends exactly as planned',
     async () => {
       const closers: (() => Promise<unknown> | void)[] = [];
