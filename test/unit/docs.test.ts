@@ -1,20 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { runInNewContext } from 'node:vm';
-import ts from 'typescript';
 import { createProgram } from '../../src/cli/program';
-import { settingsOf } from '../../src/cli/settings';
-import { loadConfig } from '../../src/config';
-import { ConfigError } from '../../src/errors';
 import { enqueueEvents, type Queryable } from '../../src/producer';
+import { isSetting } from '../support/documentedCommand';
+import { allBlocks, pages as allPages, proseOf, ROOT } from '../support/markdown';
 
-const ROOT = join(__dirname, '..', '..');
 const ADAPTERS = ['overKnex', 'overDrizzle', 'overPostgresJs', 'overKysely'];
 
-const pages = [...markdownIn(''), ...markdownIn('docs'), ...markdownIn('docs/adr')].map((path) => ({
-  path,
-  text: readFileSync(join(ROOT, path), 'utf8'),
-}));
+const pages = allPages();
 
 test('there is something to check', () => {
   const paths = pages.map(({ path }) => path);
@@ -25,7 +19,7 @@ test('there is something to check', () => {
 });
 
 describe.each(pages)('$path', ({ path, text }) => {
-  const prose = text.replace(/^```[^]*?^```$/gm, '');
+  const prose = proseOf(text);
 
   test('has no relative link that leads nowhere', () => {
     const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
@@ -37,7 +31,7 @@ describe.each(pages)('$path', ({ path, text }) => {
 
   test('names only test files that exist', () => {
     const named = [...text.matchAll(/\b[\w/-]*\w\.test\.ts\b/g)].map(([name]) => name);
-    const files = filesBelow('test');
+    const files = [...filesBelow('test'), ...filesBelow('examples/movie-diary/test')];
     expect(named.filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))).toEqual([]);
   });
 
@@ -77,12 +71,6 @@ describe.each(pages)('$path', ({ path, text }) => {
   });
 });
 
-test('the TypeScript of the README compiles against the package', () => {
-  const blocks = codeBlocks('README.md', 'ts');
-  expect(blocks.length).toBeGreaterThan(0);
-  expect(errorsOf(blocks)).toEqual([]);
-});
-
 test('the adapters of the README hand over one statement, each placeholder with its value', async () => {
   const events = [{ type: 'Paid', aggregateType: 'order', aggregateId: '?', payload: { 'a?': '$1 ? :x' } }];
   const given: [string, unknown[]][] = [];
@@ -96,10 +84,15 @@ test('the adapters of the README hand over one statement, each placeholder with 
     raw: (part: string) => part,
     join: (parts: unknown[]) => parts,
   });
-  const adapters = runInNewContext(`${codeBlocks('README.md', 'js').join('')}; ({ ${ADAPTERS.join()} })`, {
-    sql,
-    CompiledQuery: { raw: (...query: unknown[]) => query },
-  }) as Record<string, (tx: unknown) => Queryable>;
+  const adapters = runInNewContext(
+    `${allBlocks('js')
+      .map((block) => block.text)
+      .join('')}; ({ ${ADAPTERS.join()} })`,
+    {
+      sql,
+      CompiledQuery: { raw: (...query: unknown[]) => query },
+    },
+  ) as Record<string, (tx: unknown) => Queryable>;
   const sent: Record<string, unknown> = {};
   const send =
     (name: string) =>
@@ -115,18 +108,6 @@ test('the adapters of the README hand over one statement, each placeholder with 
     overKysely: [[text, [json, channel]]],
   });
 });
-
-test('TypeScript that does not compile would be told from that', () => {
-  expect(errorsOf([`import { enqueueEvent } from 'temporal-outbox/producer';\nvoid enqueueEvent;`])).toEqual([
-    expect.stringContaining('enqueueEvent'),
-  ]);
-});
-
-function markdownIn(directory: string): string[] {
-  return readdirSync(join(ROOT, directory))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(directory, name));
-}
 
 function filesBelow(directory: string): string[] {
   return readdirSync(join(ROOT, directory), { recursive: true, encoding: 'utf8' })
@@ -169,49 +150,4 @@ function isCommand(text: string): boolean {
   if (at.parent === null) return false;
   const options = text.match(/(?<=\s)--[a-z-]+/g) ?? [];
   return options.every((option) => option === '--help' || at.options.some(({ long }) => long === option));
-}
-
-/** `outbox config` lists the settings; those of the development servers are known to `loadConfig` only by not being refused. */
-function isSetting(name: string): boolean {
-  if (settingsOf(loadConfig({}), {}).some(({ variable }) => variable === name)) return true;
-  if (!name.startsWith('OUTBOX_')) return false;
-  try {
-    loadConfig({ [name]: '1' });
-    return true;
-  } catch (error) {
-    if (error instanceof ConfigError) return false;
-    throw error;
-  }
-}
-
-function codeBlocks(path: string, language: string): string[] {
-  const text = readFileSync(join(ROOT, path), 'utf8');
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))].map((match) => match[1] ?? '');
-}
-
-/** Type-checks the texts as modules beside the project's own, where its packages are found; nothing is written. */
-function errorsOf(texts: readonly string[]): string[] {
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (file) => ts.sys.readFile(file));
-  const { options } = ts.parseJsonConfigFileContent(
-    { ...(config as object), include: [], files: ['src/index.ts'] },
-    ts.sys,
-    ROOT,
-  );
-  options.paths = { 'temporal-outbox': ['./src/index.ts'], 'temporal-outbox/producer': ['./src/producer.ts'] };
-  // A name of their own for each: an example is allowed to await at its top level.
-  const files = new Map(texts.map((text, index) => [join(ROOT, `example-${index}.mts`), text]));
-  const host = ts.createCompilerHost(options);
-  const disk = { ...host };
-  host.fileExists = (file) => files.has(file) || disk.fileExists(file);
-  host.readFile = (file) => files.get(file) ?? disk.readFile(file);
-  host.getSourceFile = (file, target, ...rest) => {
-    const text = files.get(file);
-    return text === undefined ? disk.getSourceFile(file, target, ...rest) : ts.createSourceFile(file, text, target);
-  };
-  const program = ts.createProgram([...files.keys()], options, host);
-  return [...files.keys()].flatMap((file) =>
-    ts
-      .getPreEmitDiagnostics(program, program.getSourceFile(file))
-      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
-  );
 }
