@@ -53,3 +53,8 @@ export async function send(url: string, body: string, headers: Record<string, st
   const text = await answer.text();
   return { status: answer.status, error: text ? (JSON.parse(text) as { error: string }).error : undefined };
 }
+
+/** The answer to a Follow. */
+export function acceptOf(actor: { id: string }, follower: string, version: number): Sent {
+  return activity(actor, 'Accept', { object: { type: 'Follow', actor: follower, object: actor.id, version }, version });
+}
