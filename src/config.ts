@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ConfigError } from './errors';
 import { DEFAULT_MAX_PAYLOAD_BYTES, NAME } from './event';
 import { schemaName, DEFAULT_SCHEMA } from './postgres/schemaName';
+import { DEFAULT_METRICS_ADDRESS, METRICS_ADDRESS_FORM, parseMetricsAddress } from './telemetry/address';
 
 /** Environment variables, each with its default. Durations are in milliseconds; every one is a setting so that tests can shorten it. */
 const whole = (byDefault: number, min: number, max: number, unit: string) => {
@@ -94,6 +95,11 @@ const environment = z.object({
   /** No worker here knows the event's version yet. */
   OUTBOX_NEWER_VERSION_MS: milliseconds(300_000, 100),
   OUTBOX_RUN_STARTS_PER_SECOND: count(100, 1, 10_000),
+  /** `/metrics`, `/healthz` and `/readyz`; of several ports the first that is free. `off`: nothing is served or counted. */
+  OUTBOX_METRICS_ADDRESS: z
+    .string()
+    .refine((text) => text === 'off' || parseMetricsAddress(text) !== undefined, METRICS_ADDRESS_FORM)
+    .default(DEFAULT_METRICS_ADDRESS),
   OUTBOX_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
@@ -188,6 +194,7 @@ export function loadConfig(env: Environment = process.env) {
       stickyTimeoutMs: read.OUTBOX_STICKY_TIMEOUT_MS,
       shutdownGraceMs: read.OUTBOX_SHUTDOWN_GRACE_MS,
     }),
+    metricsAddress: read.OUTBOX_METRICS_ADDRESS,
     logLevel: read.OUTBOX_LOG_LEVEL,
   });
 }

@@ -1,6 +1,8 @@
 import { loadConfig, type Config } from './config';
 import { createLogger, type Logger } from './logger';
 import { installRuntime } from './temporal/runtime';
+import { Telemetry, type TelemetryMode } from './telemetry/telemetry';
+import type { Readiness } from './telemetry/readiness';
 import { runWorker, type RunWorkerOptions } from './worker';
 
 export interface CreateWorkerOptions extends Pick<
@@ -11,6 +13,11 @@ export interface CreateWorkerOptions extends Pick<
   readonly config?: Config;
   /** Default: a logger to stderr at OUTBOX_LOG_LEVEL. */
   readonly logger?: Logger;
+  /**
+   * `serve`: metrics are counted, and served at OUTBOX_METRICS_ADDRESS. `collect`: counted only, for an endpoint of your
+   * own, which gives what `metrics()` returns. `off`: nothing of it. Default `serve`, and `off` when the address is.
+   */
+  readonly metrics?: TelemetryMode;
   /** SIGTERM and SIGINT stop it. Default true; false where the process has signal handlers of its own. */
   readonly handleSignals?: boolean;
 }
@@ -20,6 +27,10 @@ export interface OutboxWorker {
   run(): Promise<void>;
   /** Stops within the grace; `run` resolves then. */
   stop(): void;
+  /** The worker's metrics in Prometheus' text format, with those of Temporal's SDK. */
+  metrics(): Promise<string>;
+  /** Whether it can do its work now, and why not: what `/readyz` answers. */
+  readiness(): Promise<Readiness>;
 }
 
 /**
@@ -31,10 +42,11 @@ export interface OutboxWorker {
 export function createWorker(options: CreateWorkerOptions = {}): OutboxWorker {
   const config = options.config ?? loadConfig();
   const logger = options.logger ?? createLogger(config.logLevel);
+  const telemetry = new Telemetry(config, options.metrics);
   const stopping = new AbortController();
   return {
     run: async () => {
-      installRuntime(logger);
+      installRuntime(logger, { metrics: telemetry.metrics !== undefined });
       const onSignal = (name: NodeJS.Signals) => {
         if (!stopping.signal.aborted) logger.info(`${name}: stopping`);
         stopping.abort();
@@ -42,11 +54,13 @@ export function createWorker(options: CreateWorkerOptions = {}): OutboxWorker {
       const signals = options.handleSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const);
       for (const name of signals) process.on(name, onSignal);
       try {
-        await runWorker(config, { ...options, logger, signal: stopping.signal });
+        await runWorker(config, { ...options, telemetry, logger, signal: stopping.signal });
       } finally {
         for (const name of signals) process.off(name, onSignal);
       }
     },
     stop: () => stopping.abort(),
+    metrics: () => telemetry.text(),
+    readiness: () => telemetry.readiness(),
   };
 }

@@ -49,6 +49,8 @@ export interface EventRecord {
   readonly causationId: string | null;
   /** ISO 8601 in UTC with microseconds, as the database printed it. */
   readonly occurredAt: string;
+  /** When it was due, alike, of an event that was scheduled; of others that is when it occurred. */
+  readonly availableAt?: string | null;
 }
 
 /** A claimed row: what the worker holds while it publishes. Never leaves the worker but to the broker. */

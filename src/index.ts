@@ -67,6 +67,8 @@ export type {
 export { installRuntime } from './temporal/runtime';
 export { waitUntilHandled, type WaitUntilHandledOptions } from './waitUntilHandled';
 export { createWorker, type CreateWorkerOptions, type OutboxWorker } from './createWorker';
+export type { Check, Readiness } from './telemetry/readiness';
+export type { TelemetryMode } from './telemetry/telemetry';
 export { runWorker, type RunWorkerOptions } from './worker';
 export * as deliveryMessages from './workflows/deliveryMessages';
 export * as consumerMessages from './workflows/consumerMessages';

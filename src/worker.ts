@@ -19,6 +19,8 @@ import { connectTemporal } from './temporal/connection';
 import { poll } from './temporal/poll';
 import { wake as wakeRun } from './temporal/identity';
 import { installRuntime } from './temporal/runtime';
+import type { Metrics } from './telemetry/metrics';
+import { Telemetry } from './telemetry/telemetry';
 import { isTransport } from './temporal/transport';
 import { within } from './within';
 
@@ -41,6 +43,8 @@ export interface RunWorkerOptions {
   readonly handlers?: readonly Handler[];
   /** All events there are. Given, a handler that names another type is refused. */
   readonly events?: readonly EventDefinition[];
+  /** Default: as OUTBOX_METRICS_ADDRESS says. */
+  readonly telemetry?: Telemetry;
   /** Takes out of a failure's text what must not be stored or logged. */
   readonly redactFailure?: RedactFailure;
 }
@@ -55,6 +59,11 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
   const { logger } = options;
   const stopping = options.signal ?? new AbortController().signal;
   const registry = HandlerRegistry.of(options.handlers ?? [], options.events);
+  const telemetry = options.telemetry ?? new Telemetry(config);
+  const { metrics, parts } = telemetry;
+  metrics?.knows(options.handlers ?? []);
+  await telemetry.open(logger);
+  stopping.addEventListener('abort', () => (parts.stopping = true), { once: true });
   const opened: { close(): Promise<void> }[] = [];
   let receiving: Receiving | undefined;
   let handling: Handling | undefined;
@@ -66,15 +75,19 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
         logger.warn(`A database connection was lost while idle (${error.message}); the next query opens another`),
     );
     opened.unshift(db);
+    parts.db = db;
 
     const redact = options.redactFailure;
-    handling = new Handling(registry, { db, config, logger, redact, stopping });
+    handling = new Handling(registry, { db, config, logger, metrics, redact, stopping });
+    parts.fastPath = handling.fastPath;
     await handling.start();
-    const ends = await openEnds({ config, db, logger, handling, stopping });
+    const ends = await openEnds({ config, db, logger, metrics, handling, stopping });
     const { broker } = ends;
     opened.unshift(broker);
+    parts.broker = broker;
     receiving = ends.receiving;
     const source = receiving?.source;
+    parts.receives = source !== undefined;
     if (receiving?.inspector) {
       opened.unshift(receiving.inspector);
       await receiving.inspector.start();
@@ -90,6 +103,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     });
     wake.start();
     opened.unshift(wake);
+    parts.wake = wake;
 
     let client: Client | undefined;
     broker.onBack(() => {
@@ -105,6 +119,8 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
       const temporal = await connectTemporal(logger, stopping);
       try {
         client = new Client({ connection: temporal.connection, namespace: temporal.namespace });
+        parts.temporal = temporal;
+        parts.client = client;
         await poll({
           config,
           db,
@@ -115,6 +131,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
           client,
           handling,
           logger,
+          telemetry,
           stopping,
           onReady: options.onReady,
           workflowBundle: options.workflowBundle,
@@ -124,7 +141,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
         logger.warn(`Temporal at ${temporal.address} was lost (${(error as Error).message}); connecting again`);
         await sleep(1_000, undefined, { signal: stopping });
       } finally {
-        client = undefined;
+        client = parts.client = parts.temporal = undefined;
         handling.runs.use(undefined);
         await temporal.connection.close().catch(() => undefined);
       }
@@ -140,7 +157,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     if (receiving) await within(CLOSE_TIMEOUT_MS, close(receiving.source));
     // The sweep writes down what it leaves, for which it needs the pool.
     if (handling) await within(CLOSE_TIMEOUT_MS, close(handling));
-    await within(CLOSE_TIMEOUT_MS, Promise.all(opened.map(close)));
+    await within(CLOSE_TIMEOUT_MS, Promise.all([telemetry, ...opened].map(close)));
   }
   logger.info('The worker has stopped');
 }
@@ -150,10 +167,11 @@ async function openEnds(deps: {
   config: Config;
   db: Database;
   logger: Logger;
+  metrics: Metrics | undefined;
   handling: Handling;
   stopping: AbortSignal;
 }): Promise<{ broker: Broker; receiving: Receiving | undefined }> {
-  const { config, db, logger, handling, stopping } = deps;
+  const { config, db, logger, metrics, handling, stopping } = deps;
   if (config.backend === 'db') return { broker: new LocalBroker(handling.fastPath), receiving: undefined };
   const broker = await openBroker(config, logger);
   // Without handlers the durable is left to whoever reads it.
@@ -162,7 +180,7 @@ async function openEnds(deps: {
   const { link } = broker;
   return {
     broker,
-    receiving: openReceiving({ link, config, db, intake: handling.fastPath, logger, stopping, handlersFor }),
+    receiving: openReceiving({ link, config, db, intake: handling.fastPath, logger, metrics, stopping, handlersFor }),
   };
 }
 
@@ -185,7 +203,7 @@ export async function main(): Promise<void> {
   try {
     const config = loadConfig();
     logger = createLogger(config.logLevel);
-    installRuntime(logger);
+    installRuntime(logger, { metrics: config.metricsAddress !== 'off' });
     const stop = new AbortController();
     for (const name of ['SIGTERM', 'SIGINT'] as const) {
       process.on(name, () => {

@@ -26,6 +26,7 @@ import type { Leases, Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
+import type { Metrics } from '../telemetry/metrics';
 import type { AttemptFailure, AttemptResult, SkipRequest } from '../workflows/deliveryMessages';
 import { heartbeating } from './heartbeating';
 
@@ -35,6 +36,7 @@ export interface DeliveryDeps {
   readonly registry: HandlerRegistry;
   readonly leases: Leases;
   readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
   readonly redact?: RedactFailure | undefined;
   readonly ending: AbortSignal;
   readonly transactions: Seats;
@@ -82,6 +84,7 @@ class Deliverer {
 
   /** A lost worker is an attempt; the next is due by the time since its last sign of life. */
   private async countLost(attempt: Attempt, sinceMs: number): Promise<AttemptResult> {
+    this.deps.metrics?.ledgerClaimTakenOver();
     const attempts = attempt.attempts + 1;
     const dueInMs = Math.max(0, this.backoff(attempts) - sinceMs);
     const dead = attempts >= this.deps.config.maxAttempts;
@@ -92,11 +95,12 @@ class Deliverer {
   }
 
   private async run(attempt: Attempt, loss: Loss): Promise<AttemptResult> {
-    const { db, config, registry, redact } = this.deps;
+    const { db, config, registry, redact, metrics } = this.deps;
     const { eventId, handler: name } = attempt;
     const handler = registry.get(name);
     if (!handler) return this.defer(attempt, config.handling.missingHandlerMs, `no worker here has a handler ${name}`);
     const record = await readDeliveryEvent(db, attempt);
+    const readAt = performance.now();
     if (!record) return this.bury(attempt, 'its body is neither in the outbox nor copied any more');
     const reading = await readEvent(handler, record);
     if (reading.kind === 'newer') return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading));
@@ -108,7 +112,7 @@ class Deliverer {
         ...(tx && { tx }),
         ending: this.deps.ending,
         endingGraceMs: endingGraceMs(config),
-        loss,
+        ...{ loss, metrics },
       });
     const result = handler.transactional
       ? await this.deps.transactions.with(() => this.inTransaction(handler, attempt, enter))
@@ -132,6 +136,7 @@ class Deliverer {
       handler.transactional ||
       (await this.patiently(() => finishAttempt((text, values) => db.query(text, values), attempt)));
     if (!ours) return { kind: 'deferred', attempts: attempt.attempts, dueInMs: 0, reason: 'its ledger claim was lost' };
+    metrics?.handled(name, record.ageMs + performance.now() - readAt);
     await settleRow(db, [eventId]);
     return { kind: 'done' };
   }
@@ -161,7 +166,8 @@ class Deliverer {
   }
 
   private async defer(attempt: Attempt, dueInMs: number, reason: string): Promise<AttemptResult> {
-    const { attempts } = attempt;
+    const { attempts, handler } = attempt;
+    this.deps.metrics?.handlingDeferred(handler);
     await this.end(attempt, { attempts, dueInMs, reason, dead: false });
     return { kind: 'deferred', attempts, dueInMs, reason };
   }
@@ -173,12 +179,14 @@ class Deliverer {
   }
 
   private async end(attempt: Omit<Attempt, 'attempts'>, end: AttemptEnd): Promise<void> {
-    const { db, logger } = this.deps;
+    const { db, logger, metrics } = this.deps;
     const written = await this.patiently(() => endAttempt(db, attempt, end));
     if (!end.dead) return;
     await settleRow(db, [attempt.eventId]);
     const { eventId, handler } = attempt;
-    if (written) logger.error({ eventId, handler, attempts: end.attempts, reason: end.reason }, EXHAUSTED);
+    if (!written) return;
+    metrics?.handlerExhausted(handler);
+    logger.error({ eventId, handler, attempts: end.attempts, reason: end.reason }, EXHAUSTED);
   }
 
   /** While PostgreSQL is away the claim is kept: an end that is not written would count as a lost worker. */

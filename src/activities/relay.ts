@@ -15,6 +15,7 @@ import { collect } from '../relay/collect';
 import type { BatchOutcome, ClaimRequest, ClaimResult, Settled } from '../relay/outcome';
 import { timingsOf } from '../relay/timings';
 import { releaseBatch, writeOutcome } from '../relay/write';
+import type { Metrics } from '../telemetry/metrics';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { DeadLetterFilter, ReemitAllResult, ReemitRequest, ReemitResult } from '../workflows/messages';
 import { heartbeating, mappingErrors } from './heartbeating';
@@ -25,6 +26,7 @@ export interface RelayDeps {
   readonly wake: WakeListener;
   readonly config: Config;
   readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
   /** Task queue that only this worker polls. */
   readonly ownQueue: string;
   /** Aborts when the worker is told to stop: the SDK cancels activities only after the grace time. */
@@ -40,7 +42,9 @@ const SETTLE_PART = 0.85;
 
 /** The relay's effects. Thin: what they do stands in `src/relay` and `src/outbox`. */
 export function createRelayActivities(deps: RelayDeps) {
-  const { db, broker, config, logger } = deps;
+  const { db, broker, config, logger, metrics } = deps;
+  /** Backend `db` has no broker: there, to publish is to handle. */
+  const publishMetrics = config.backend === 'nats' ? metrics : undefined;
   /** Batches claimed here whose outcomes nobody has collected yet. */
   const batches = new Map<string, Batch>();
   const timings = timingsOf(config, deps.handlingMs);
@@ -63,7 +67,7 @@ export function createRelayActivities(deps: RelayDeps) {
       await tidy(token, openTokens);
     }
 
-    const batch = new Batch(token, broker);
+    const batch = new Batch(token, broker, publishMetrics);
     const signal = AbortSignal.any([deps.stopping, Context.current().cancellationSignal]);
     try {
       const why = await collect({ db, broker, wake: deps.wake, relay: config.relay, lastProbe }, batch, signal);
@@ -79,15 +83,25 @@ export function createRelayActivities(deps: RelayDeps) {
             { token, rows: batch.rows },
             'A newer claim has begun elsewhere: this one settles its rows and ends',
           );
-        return { kind: 'ended', rows: batch.rows, settled: await releaseBatch(db, batch), lagMs: batch.lagMs, timings };
+        return { kind: 'ended', rows: batch.rows, settled: await release(batch), lagMs: batch.lagMs, timings };
       }
     } catch (error) {
       // The next attempt takes the rest over; what is acknowledged need not be published again.
-      if (batch.rows > 0) await releaseBatch(db, batch).catch(() => undefined);
+      if (batch.rows > 0) await release(batch).catch(() => undefined);
       throw error;
+    } finally {
+      metrics?.rowsClaimed(batch.rows);
     }
     batches.set(token, batch);
     return { kind: 'batch', token, queue: deps.ownQueue, rows: batch.rows, lagMs: batch.lagMs, timings };
+  }
+
+  /** For a claim that ends early. */
+  async function release(batch: Batch): Promise<Settled> {
+    const settled = await releaseBatch(db, batch);
+    publishMetrics?.passPublished(batch.outcome());
+    metrics?.settled(settled);
+    return settled;
   }
 
   /** On a stop, handlers that run get the grace to end; what they did not begin is back already. */
@@ -100,19 +114,21 @@ export function createRelayActivities(deps: RelayDeps) {
   /** Frees what claims before this one have left behind. */
   async function tidy(token: string, openTokens: readonly string[]): Promise<void> {
     const taken = await takeOver(db, token, openTokens);
+    metrics?.rowsTakenOver(taken);
     if (taken > 0)
       logger.warn(
         { rows: taken, token },
         'Took over rows of a claim that is gone; they are published again under the same ids',
       );
     const reclaimed = await reclaimLeases(db, config.relay.leaseMs, openTokens);
+    metrics?.rowsTakenOver(reclaimed);
     if (reclaimed > 0) logger.warn({ rows: reclaimed }, 'Freed rows whose lease was over');
   }
 
   async function publish(token: string): Promise<BatchOutcome> {
     let batch = batches.get(token);
     if (!batch) {
-      batch = new Batch(token, broker);
+      batch = new Batch(token, broker, publishMetrics);
       const { events, bytes } = await readClaimed(db, token);
       if (events.length > 0) batch.add(events, bytes);
     }
@@ -122,6 +138,7 @@ export function createRelayActivities(deps: RelayDeps) {
     if (outcome.away !== null) outcome = { ...outcome, away: await broker.ready() };
     batches.delete(token);
     report(token, outcome);
+    publishMetrics?.passPublished(outcome);
     return outcome;
   }
 
@@ -139,6 +156,7 @@ export function createRelayActivities(deps: RelayDeps) {
 
   async function mark(token: string, outcome: BatchOutcome): Promise<Settled> {
     const settled = await writeOutcome(db, token, outcome, config.relay);
+    metrics?.settled(settled);
     if (settled.lost > 0)
       logger.warn({ token, rows: settled.lost }, 'Rows were taken over by another claim, which settles them');
     return settled;
@@ -170,7 +188,9 @@ export function createRelayActivities(deps: RelayDeps) {
   }
 
   const activities = {
-    claim: heartbeating(claim),
+    claim: heartbeating((request: ClaimRequest) =>
+      metrics ? metrics.duringClaim(() => claim(request)) : claim(request),
+    ),
     fence: heartbeating(fence),
     publish: heartbeating(publish),
     mark: heartbeating(mark),
@@ -184,7 +204,7 @@ export function createRelayActivities(deps: RelayDeps) {
     for (const [token, batch] of batches) {
       batches.delete(token);
       try {
-        logger.info({ token, ...(await releaseBatch(db, batch)) }, 'Settled before stopping');
+        logger.info({ token, ...(await release(batch)) }, 'Settled before stopping');
       } catch (error) {
         // No reason to end in failure: what is not written now is taken over by the next claim.
         const reason = (error as Error).message;

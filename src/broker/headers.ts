@@ -32,6 +32,7 @@ export function headersOf(event: ClaimedEvent): MsgHdrs {
   headers.append('Outbox-Aggregate-Id', encodeHeaderValue(event.aggregateId));
   headers.append('Outbox-Version', `${event.version}`);
   headers.append('Outbox-Occurred-At', event.occurredAt);
+  if (event.availableAt) headers.append('Outbox-Available-At', event.availableAt);
   if (event.companyId !== null) headers.append('Outbox-Company-Id', event.companyId);
   if (event.orgUnitId !== null) headers.append('Outbox-Org-Unit-Id', event.orgUnitId);
   if (event.correlationId !== null) headers.append('Outbox-Correlation-Id', encodeHeaderValue(event.correlationId));

@@ -1,6 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { addConfig } from '../commands/config';
 import { addDead } from '../commands/dead';
 import { addDev } from '../commands/dev';
@@ -19,6 +17,7 @@ import { addSkip } from '../commands/skip';
 import { addStatus } from '../commands/status';
 import { addWorker } from '../commands/worker';
 import { CommandFailure, EXIT, sentenceOf, stackOf } from './failure';
+import { ownVersion } from '../ownVersion';
 import { fail, note } from './output';
 
 const EXAMPLES = `
@@ -53,7 +52,7 @@ Exit codes:
 export function createProgram(): Command {
   const program = new Command('outbox')
     .description('A transactional outbox for PostgreSQL whose relay is a Temporal workflow.')
-    .version(version(), '-V, --version', 'Show the version')
+    .version(ownVersion(), '-V, --version', 'Show the version')
     .helpOption('-h, --help', 'Show this help, or the help of a verb')
     .helpCommand('help [verb]', 'Show the help of a verb')
     .configureHelp({ subcommandTerm: (command) => command.name(), showGlobalOptions: false })
@@ -80,9 +79,4 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (process.env.OUTBOX_LOG_LEVEL === 'debug') note(stackOf(error));
     return error instanceof CommandFailure ? error.exitCode : EXIT.failed;
   }
-}
-
-function version(): string {
-  const file = join(__dirname, '..', '..', 'package.json');
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

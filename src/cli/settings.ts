@@ -63,6 +63,7 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   OUTBOX_MISSING_HANDLER_MS: (config) => config.handling.missingHandlerMs,
   OUTBOX_NEWER_VERSION_MS: (config) => config.handling.newerVersionMs,
   OUTBOX_RUN_STARTS_PER_SECOND: (config) => config.handling.runStartsPerSecond,
+  OUTBOX_METRICS_ADDRESS: (config) => config.metricsAddress,
   OUTBOX_LOG_LEVEL: (config) => config.logLevel,
 };
 

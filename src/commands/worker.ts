@@ -38,7 +38,7 @@ async function runWorkerVerb({ handlers }: { handlers?: string }): Promise<void>
   const { installRuntime } = await import('../temporal/runtime.js');
   const { runWorker } = await import('../worker.js');
   const { loadHandlers } = await import('../handlers/loadHandlers.js');
-  installRuntime(logger);
+  installRuntime(logger, { metrics: config.metricsAddress !== 'off' });
   const loaded = handlers === undefined ? {} : await loadHandlers(handlers);
   await runWorker(config, { ...loaded, logger, signal: stopSignal((name) => logger.info(`${name}: stopping`)) });
 }

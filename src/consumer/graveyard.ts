@@ -3,6 +3,7 @@ import type { Config } from '../config';
 import { exhaustedReason, recordExhausted, type RecordedExhausted } from '../deliveries/recordExhausted';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import type { ExhaustedLog } from './exhausted';
 import { replyFor } from './reply';
 import type { StoredEvent } from './storedEvents';
@@ -12,6 +13,7 @@ export interface GraveyardDeps {
   readonly link: NatsLink;
   readonly config: Config;
   readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
   readonly exhausted: ExhaustedLog;
   /** Names of the handlers that take events of this type. */
   readonly handlersFor: (type: string) => readonly string[];
@@ -26,14 +28,17 @@ export class Graveyard {
     messages: readonly StoredEvent[],
     deliveries: number = this.deps.config.maxAttempts,
   ): Promise<RecordedExhausted[]> {
-    const { db, config, handlersFor, exhausted } = this.deps;
+    const { db, config, handlersFor, exhausted, metrics } = this.deps;
     const rows = await recordExhausted(
       db,
       messages.map(({ event }) => ({ event, handlers: handlersFor(event.eventType), deliveries })),
       config.handling,
     );
-    for (const { eventId, kind } of rows)
-      if (kind === 'recorded') exhausted.tell({ eventId, deliveries, reason: exhaustedReason(deliveries) });
+    for (const { eventId, handler, kind } of rows) {
+      if (kind !== 'recorded') continue;
+      metrics?.handlerExhausted(handler);
+      exhausted.tell({ eventId, deliveries, reason: exhaustedReason(deliveries) });
+    }
     const held = new Set(rows.filter(({ kind }) => kind === 'held').map(({ eventId }) => eventId));
     this.acknowledge(messages.filter(({ event }) => !held.has(event.eventId)));
     return rows;

@@ -1,4 +1,5 @@
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import { CoreSource } from './coreSource';
 import { ExhaustedLog } from './exhausted';
 import { Inspector } from './inspector';
@@ -19,6 +20,7 @@ export interface Receiving {
 export function openReceiving(
   deps: Omit<SourceDeps, 'exhausted'> & {
     readonly db: Database;
+    readonly metrics?: Metrics | undefined;
     readonly handlersFor: (type: string) => readonly string[];
   },
 ): Receiving {

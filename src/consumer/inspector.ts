@@ -2,6 +2,7 @@ import type { NatsLink } from '../broker/link';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import { within } from '../within';
 import { Advisories } from './advisories';
 import type { ExhaustedLog } from './exhausted';
@@ -30,6 +31,7 @@ export class Inspector {
       readonly link: NatsLink;
       readonly config: Config;
       readonly logger: Logger;
+      readonly metrics?: Metrics | undefined;
       readonly exhausted: ExhaustedLog;
       readonly source: Pick<JetStreamSource, 'holds' | 'pulledMs'>;
       readonly handlersFor: (type: string) => readonly string[];

@@ -27,6 +27,7 @@ export type Position = { readonly stream: string; readonly sequence: number; rea
 export function incomingEvent(message: Message, prefix: string, position: Position): IncomingEvent {
   const { headers } = message;
   const eventId = idOf(text(headers, 'Nats-Msg-Id'), position);
+  const availableAt = timeIn(text(headers, 'Outbox-Available-At'));
   const fromSubject = namesIn(message.subject, prefix);
   return {
     eventId,
@@ -42,6 +43,7 @@ export function incomingEvent(message: Message, prefix: string, position: Positi
     correlationId: text(headers, 'Outbox-Correlation-Id'),
     causationId: text(headers, 'Outbox-Causation-Id'),
     occurredAt: timeOf(text(headers, 'Outbox-Occurred-At'), position?.at ?? new Date()),
+    ...(availableAt !== null && { availableAt }),
     source: position ? `${position.stream}/${position.sequence}` : 'core/0',
   };
 }
@@ -83,9 +85,12 @@ function versionOf(given: string | null): number {
 
 /** The publisher's time as it stands, digit for digit, when it is one; else when the message came. */
 function timeOf(given: string | null, at: Date): string {
+  return timeIn(given) ?? (Number.isNaN(at.getTime()) ? new Date() : at).toISOString().replace('Z', '000Z');
+}
+
+function timeIn(given: string | null): string | null {
   const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
-  if (given !== null && iso.test(given) && !Number.isNaN(Date.parse(given))) return given;
-  return (Number.isNaN(at.getTime()) ? new Date() : at).toISOString().replace('Z', '000Z');
+  return given !== null && iso.test(given) && !Number.isNaN(Date.parse(given)) ? given : null;
 }
 
 function foreignHeaders(headers: MsgHdrs | undefined): Readonly<Record<string, string>> | null {

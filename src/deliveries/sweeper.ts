@@ -2,6 +2,7 @@ import type { Config } from '../config';
 import { PRUNE_CHUNK, pruneLedger } from '../ledger/prune';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import { RunRefusedError, STARTS_AT_ONCE, type DeliveryRuns } from '../temporal/deliveryRuns';
 import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } from './sweep';
 
@@ -28,6 +29,7 @@ export class Sweeper {
       readonly config: Config;
       readonly runs: Pick<DeliveryRuns, 'start'>;
       readonly logger: Logger;
+      readonly metrics?: Metrics | undefined;
     },
   ) {}
 
@@ -46,19 +48,23 @@ export class Sweeper {
   }
 
   private async sweep(): Promise<void> {
-    const { config } = this.deps;
+    const { config, metrics } = this.deps;
     // Apart: one that fails, such as a statement that meets its time-out over a table of millions, must not stop the others.
-    await this.attempt(() => this.startLostRuns());
+    const began = await this.attempt(() => this.startLostRuns());
     // Rows wait for deliveries in this backend only.
-    if (config.backend === 'db') await this.attempt(() => this.settleRows());
-    await this.attempt(() => this.prune());
+    const settled = config.backend !== 'db' || (await this.attempt(() => this.settleRows()));
+    const pruned = await this.attempt(() => this.prune());
+    if (!this.closed) metrics?.swept(began && settled && pruned ? 'done' : 'failed');
   }
 
-  private async attempt(step: () => Promise<void>): Promise<void> {
+  /** @returns whether it went well */
+  private async attempt(step: () => Promise<void>): Promise<boolean> {
     try {
       if (!this.closed) await step();
+      return true;
     } catch (error) {
       if (!this.closed) this.deps.logger.warn(`The sweep failed and is tried again: ${(error as Error).message}`);
+      return false;
     }
   }
 
@@ -130,6 +136,7 @@ export class Sweeper {
         deliveries.map(({ handler, attempts, dueInMs, reason }) => ({ handler, attempts, dueInMs, reason })),
       );
       total.started++;
+      this.deps.metrics?.runStarted('sweep');
     } catch (error) {
       const reason = (error as Error).message;
       if (error instanceof RunRefusedError) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config';
 import { handOver, type HandedOver, type HandOver } from '../deliveries/handOver';
-import { claimLedger, type LedgerAnswer, type LedgerClaim, type LedgerKey } from '../ledger/claim';
+import { claimLedger, type DueKey, type LedgerAnswer, type LedgerClaim } from '../ledger/claim';
 import { finishLedger, ledgerKey, releaseLedger, type Runner } from '../ledger/finish';
 import type { Leases, Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
@@ -44,7 +44,7 @@ export class Bookkeeping {
   }
 
   /** @returns undefined when the worker stops: nothing was begun */
-  claim(keys: readonly LedgerKey[], relaxed: boolean): Promise<LedgerAnswer | undefined> {
+  claim(keys: readonly DueKey[], relaxed: boolean): Promise<LedgerAnswer | undefined> {
     const times = { ...this.config.handling, relaxed };
     return this.patiently(this.signals.stopping, () => claimLedger(this.db, keys, times));
   }

@@ -63,16 +63,17 @@ export class ExternalLane extends Lane {
 
   private async runOne(task: ClaimedTask): Promise<void> {
     const { handler } = this;
-    const { books, ending } = this.deps;
+    const { books, ending, metrics } = this.deps;
     const reading = await readEvent(handler, task.event);
     if (reading.kind !== 'ready') return this.refuse(task, reading);
     const result = await runHandler(handler, reading.event, {
-      ...{ attempt: 1, ending, loss: task.loss },
+      ...{ attempt: 1, ending, loss: task.loss, metrics },
       endingGraceMs: this.endingGraceMs,
     });
     if (result.kind === 'interrupted') return result.ended ? this.giveBack(task) : this.leave(task);
     if (result.kind === 'failed') return this.fail(task, result.thrown);
     const ours = await books.finish(task.claim);
+    if (ours === true) this.handled(task);
     if (ours === UNWRITTEN) task.resolve(STOPPING);
     else if (ours) task.resolve({ kind: 'done' });
     else this.askAgain(task);

@@ -2,6 +2,7 @@ import type { Config } from '../config';
 import type { Leases } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { Bookkeeping } from './bookkeeping';
@@ -25,6 +26,7 @@ export interface FastPathDeps {
   readonly runs: Pick<DeliveryRuns, 'start'>;
   readonly leases: Leases;
   readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
   readonly redact?: RedactFailure | undefined;
   /** Nothing more begins. */
   readonly stopping: AbortSignal;
@@ -65,6 +67,11 @@ export class FastPath {
     stopping.addEventListener('abort', () => {
       for (const lane of this.lanes.values()) lane.stop();
     });
+  }
+
+  /** Events in hand: taken in, and without an outcome yet. */
+  get events(): number {
+    return this.inHand;
   }
 
   /** How many more events may be handed in now: what can be started soon. */

@@ -5,6 +5,7 @@ import { Sweeper } from '../deliveries/sweeper';
 import { HandlerError } from '../errors';
 import { Leases } from '../ledger/leases';
 import type { Logger } from '../logger';
+import type { Metrics } from '../telemetry/metrics';
 import type { Database } from '../postgres/database';
 import { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { RedactFailure } from './failureText';
@@ -35,11 +36,12 @@ export class Handling {
       readonly db: Database;
       readonly config: Config;
       readonly logger: Logger;
+      readonly metrics?: Metrics | undefined;
       readonly redact: RedactFailure | undefined;
       readonly stopping: AbortSignal;
     },
   ) {
-    const { db, config, logger, stopping, redact } = deps;
+    const { db, config, logger, metrics, stopping, redact } = deps;
     const ending = new AbortController();
     // One listener for each handler that runs.
     setMaxListeners(0, ending.signal, stopping);
@@ -50,13 +52,13 @@ export class Handling {
     if (stopping.aborted) onStopping();
     else stopping.addEventListener('abort', onStopping, { once: true });
     this.recorded = new RecordedHandlers(db);
-    this.leases = new Leases(db, config.handling, logger);
+    this.leases = new Leases(db, config.handling, logger, metrics);
     this.runs = new DeliveryRuns(config);
-    this.sweeper = new Sweeper({ db, config, runs: this.runs, logger });
+    this.sweeper = new Sweeper({ db, config, runs: this.runs, logger, metrics });
     this.transactions = new Seats(config.poolSize - 2);
     this.fastPath = new FastPath({
       ...{ db, config, registry, recorded: this.recorded, runs: this.runs, leases: this.leases },
-      ...{ logger, redact, stopping, ending: this.ending, transactions: this.transactions },
+      ...{ logger, metrics, redact, stopping, ending: this.ending, transactions: this.transactions },
     });
   }
 
@@ -85,9 +87,9 @@ export class Handling {
 
   /** For the activities of delivery runs. */
   deliveryDeps(): DeliveryDeps {
-    const { db, config, logger, redact } = this.deps;
+    const { db, config, logger, metrics, redact } = this.deps;
     const { registry, leases, ending, transactions } = this;
-    return { db, config, registry, leases, logger, redact, ending, transactions };
+    return { db, config, registry, leases, logger, metrics, redact, ending, transactions };
   }
 
   async close(): Promise<void> {

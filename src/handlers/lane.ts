@@ -5,6 +5,7 @@ import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
 import type { Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { AggregateQueue } from './aggregateQueue';
 import { UNWRITTEN, type Bookkeeping } from './bookkeeping';
@@ -31,6 +32,8 @@ export interface Task {
 export interface ClaimedTask extends Task {
   readonly claim: LedgerClaim;
   readonly loss: Loss;
+  /** When the event was due, by `performance.now()`: its age was told by the database. NaN when nobody asked. */
+  readonly dueAt: number;
 }
 
 export interface LaneDeps {
@@ -39,6 +42,7 @@ export interface LaneDeps {
   readonly books: Bookkeeping;
   readonly recorded: RecordedHandlers;
   readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
   readonly redact: RedactFailure | undefined;
   readonly ending: AbortSignal;
   /** One for each transaction of a handler that may be open. */
@@ -89,17 +93,18 @@ export abstract class Lane {
 
   /** Claims the ledger for tasks that are about to begin; those that must not begin are resolved here. */
   protected async begin(tasks: readonly Task[]): Promise<ClaimedTask[]> {
-    const { books, recorded } = this.deps;
+    const { books, recorded, metrics } = this.deps;
     const handler = this.handlerName;
     const since = performance.now();
     const answer = await books.claim(
-      tasks.map(({ event }) => ({ eventId: event.eventId, handler })),
+      tasks.map(({ event }) => ({ eventId: event.eventId, handler, ...(metrics && { dueMs: dueMs(event) }) })),
       this.relaxed,
     );
     if (!answer) {
       for (const task of tasks) task.resolve(STOPPING);
       return [];
     }
+    const answeredAt = performance.now();
     // Before any of them is answered: an event is finished against the set as it was when the event was claimed.
     const known = await recorded.follow(answer.revision).then(
       () => true,
@@ -110,7 +115,7 @@ export abstract class Lane {
       const verdict = answer.verdicts[index];
       if (verdict?.kind === 'claimed') {
         const claim = { eventId: task.event.eventId, handler, startedAt: verdict.startedAt };
-        claimed.push({ ...task, claim, loss: books.hold(claim, since) });
+        claimed.push({ ...task, claim, loss: books.hold(claim, since), dueAt: answeredAt - verdict.ageMs });
       } else if (!known) task.resolve(UNKNOWN_SET);
       else if (verdict) void this.pass(task, verdict);
     });
@@ -121,7 +126,10 @@ export abstract class Lane {
 
   private async pass(task: Task, verdict: Exclude<LedgerVerdict, { kind: 'claimed' }>): Promise<void> {
     const { maxAttempts } = this.deps.config;
-    if (verdict.kind === 'done') return task.resolve({ kind: 'done' });
+    if (verdict.kind === 'done') {
+      this.deps.metrics?.ledgerSkip(this.handlerName);
+      return task.resolve({ kind: 'done' });
+    }
     if (verdict.kind === 'delivery') {
       const { state, delivery } = verdict;
       if (state === 'skipped') return task.resolve({ kind: 'done' });
@@ -132,6 +140,7 @@ export abstract class Lane {
       const reason = 'another worker is at work on it';
       return this.handOver(task, { startedAt: null, attempts: 0, dueInMs: verdict.forMs, reason, dead: false });
     }
+    this.deps.metrics?.ledgerClaimTakenOver();
     // A handler that kills its process spends its own attempts in this way (C04).
     return this.handOver(task, {
       startedAt: verdict.startedAt,
@@ -190,14 +199,21 @@ export abstract class Lane {
     task.resolve(result);
   }
 
+  /** Its effect is there. */
+  protected handled({ dueAt }: ClaimedTask): void {
+    this.deps.metrics?.handled(this.handlerName, performance.now() - dueAt);
+  }
+
   private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>): Promise<void> {
-    const { books, logger } = this.deps;
+    const { books, logger, metrics } = this.deps;
     const delivery = await books.handOver({
       ...given,
       event: task.event,
       handler: this.handlerName,
     });
     if (delivery === UNWRITTEN) return task.resolve(STOPPING);
+    if (delivery && given.attempts === 0) metrics?.handlingDeferred(this.handlerName);
+    if (delivery?.dead) metrics?.handlerExhausted(this.handlerName);
     if (delivery && given.attempts > 0) {
       const { eventId, handler, attempts, reason, dead, dueInMs } = delivery;
       if (dead) logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);
@@ -215,6 +231,11 @@ export abstract class Lane {
   protected askAgain({ event, resolve }: Task): void {
     this.add({ event, resolve });
   }
+}
+
+/** By whichever clock wrote it; compared by the database with its own. */
+function dueMs({ availableAt, occurredAt }: IncomingEvent): number {
+  return Date.parse(availableAt ?? occurredAt);
 }
 
 /** Between the signal at the end of a worker's grace and the moment in which what became of it is written. */

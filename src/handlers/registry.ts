@@ -4,6 +4,7 @@ import { isHandler, type Handler } from './defineHandler';
 
 /** The handlers of one worker. */
 export class HandlerRegistry {
+  /** In the order given. */
   readonly names: readonly string[];
   /** Types of events by the name of the handler. */
   readonly eventsByHandler: Readonly<Record<string, readonly string[]>>;

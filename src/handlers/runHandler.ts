@@ -1,4 +1,5 @@
 import type { Loss } from '../ledger/leases';
+import type { Metrics } from '../telemetry/metrics';
 import type { Handler, HandledEvent, Transaction } from './defineHandler';
 
 /** What became of one entry into a handler. */
@@ -18,6 +19,7 @@ export interface Run {
   /** What is left then to a handler that heeds its signal, in milliseconds. */
   readonly endingGraceMs: number;
   readonly loss: Loss;
+  readonly metrics?: Metrics | undefined;
 }
 
 /** A handler was cut off: its time was over, its claim lost, or the worker stops. */
@@ -36,6 +38,13 @@ const ABORT_GRACE_MS = 5_000;
 
 /** Enters a handler once. Never rejects, whatever the handler throws. */
 export async function runHandler(handler: Handler, event: HandledEvent, run: Run): Promise<RunResult> {
+  const begun = performance.now();
+  const result = await enterOnce(handler, event, run);
+  run.metrics?.handlerEnded(handler.name, event.type, run.attempt, result.kind, performance.now() - begun);
+  return result;
+}
+
+async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promise<RunResult> {
   const { ending, loss, attempt, tx } = run;
   const end = new End(run);
   const onEnding = () => end.come('the worker stops');

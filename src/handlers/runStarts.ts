@@ -1,6 +1,7 @@
 import { forsake } from '../deliveries/sweep';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Metrics } from '../telemetry/metrics';
 import { RunRefusedError, STARTS_AT_ONCE, type DeliveryRuns } from '../temporal/deliveryRuns';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { Gather } from './gather';
@@ -31,6 +32,7 @@ export class RunStarts {
       readonly db: Database;
       readonly runs: Pick<DeliveryRuns, 'start'>;
       readonly logger: Logger;
+      readonly metrics?: Metrics | undefined;
       readonly stopping: AbortSignal;
     },
   ) {
@@ -55,11 +57,12 @@ export class RunStarts {
   }
 
   private async startNow(event: IncomingEvent, deliveries: readonly WaitingDelivery[]): Promise<boolean> {
-    const { runs, logger, stopping } = this.deps;
+    const { runs, logger, metrics, stopping } = this.deps;
     if (stopping.aborted || performance.now() < this.awayUntil) return false;
     const { eventId, eventType, aggregateType, aggregateId } = event;
     try {
       await runs.start({ eventId, eventType, aggregateType, aggregateId }, deliveries);
+      metrics?.runStarted('fast path');
       return true;
     } catch (error) {
       if (!(error instanceof RunRefusedError)) this.awayUntil = performance.now() + AWAY_MS;

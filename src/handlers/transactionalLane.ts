@@ -138,7 +138,7 @@ export class TransactionalLane extends Lane {
   }
 
   private async together(tasks: readonly ReadyTask[]): Promise<Together> {
-    const { db, ending } = this.deps;
+    const { db, ending, metrics } = this.deps;
     const { handler } = this;
     let ended: Exclude<Together, { kind: 'committed' | 'failed' }> | undefined;
     const begun = performance.now();
@@ -146,7 +146,7 @@ export class TransactionalLane extends Lane {
       await inTransaction(db, handler.timeoutMs, async ({ tx, run, ended: endedByHand }) => {
         for (const task of tasks) {
           const result = await runHandler(handler, task.handled, {
-            ...{ attempt: 1, tx, ending, loss: task.loss },
+            ...{ attempt: 1, tx, ending, loss: task.loss, metrics },
             endingGraceMs: this.endingGraceMs,
           });
           const byHand = endedByHand();
@@ -181,6 +181,7 @@ export class TransactionalLane extends Lane {
   private done(tasks: readonly ClaimedTask[]): void {
     for (const task of tasks) {
       this.deps.books.letGo(task.claim);
+      this.handled(task);
       task.resolve({ kind: 'done' });
     }
   }

@@ -12,8 +12,15 @@ export interface LedgerClaim extends LedgerKey {
   readonly startedAt: number;
 }
 
+/** One to be claimed. */
+export interface DueKey extends LedgerKey {
+  /** When its event was due, in milliseconds since 1970. */
+  readonly dueMs?: number;
+}
+
 export type LedgerVerdict =
-  | { readonly kind: 'claimed'; readonly startedAt: number }
+  /** `ageMs`: since its event was due, by the database's clock; NaN where `dueMs` was not given or no time. */
+  | { readonly kind: 'claimed'; readonly startedAt: number; readonly ageMs: number }
   | { readonly kind: 'done' }
   /** Somebody is at work on it, or was a moment ago: look again after `forMs`. */
   | { readonly kind: 'held'; readonly forMs: number }
@@ -56,7 +63,8 @@ export const LEASE_COLUMNS = `p.status, (extract(epoch FROM p.started_at) * 1000
  */
 const CLAIM = `
   WITH given AS MATERIALIZED (
-    SELECT event_id, handler, position FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS g (event_id, handler, position)
+    SELECT event_id, handler, due_ms, position
+      FROM unnest($1::uuid[], $2::text[], $6::float8[]) WITH ORDINALITY AS g (event_id, handler, due_ms, position)
   ), taken AS (
     INSERT INTO :schema.processed_events (event_id, handler, status, lease_until)
     SELECT event_id, handler, 'in_progress', clock_timestamp() + $3::float8 * interval '1 millisecond'
@@ -66,7 +74,7 @@ const CLAIM = `
     ON CONFLICT (event_id, handler) DO NOTHING
     RETURNING event_id, handler, ${STARTED_MS} AS started
   )
-  SELECT taken.started AS "takenAt", ${LEASE_COLUMNS},
+  SELECT taken.started AS "takenAt", (extract(epoch FROM clock_timestamp()) * 1000)::float8 - due_ms AS "ageMs", ${LEASE_COLUMNS},
          d.state, d.attempts, d.failure_reason AS reason,
          (extract(epoch FROM d.next_at - clock_timestamp()) * 1000)::float8 AS "dueInMs",
          (SELECT handlers_revision::text FROM :schema.outbox_installation) AS revision,
@@ -79,6 +87,7 @@ const CLAIM = `
 
 interface ClaimRow {
   readonly takenAt: number | null;
+  readonly ageMs: number | null;
   readonly status: string | null;
   readonly startedAt: number | null;
   readonly endsInMs: number | null;
@@ -104,14 +113,16 @@ const UNSEEN_MS = 50;
  */
 export async function claimLedger(
   db: Database,
-  keys: readonly LedgerKey[],
+  keys: readonly DueKey[],
   { leaseMs, maxLeaseMs, relaxed = false }: LeaseTimes & { relaxed?: boolean },
 ): Promise<LedgerAnswer> {
-  const { rows } = await db.query<ClaimRow>(
-    CLAIM,
-    [keys.map(({ eventId }) => eventId), keys.map(({ handler }) => handler), leaseMs, maxLeaseMs, relaxed],
-    { prepared: true },
-  );
+  const values = [
+    keys.map(({ eventId }) => eventId),
+    keys.map(({ handler }) => handler),
+    ...[leaseMs, maxLeaseMs, relaxed],
+    keys.map(({ dueMs = NaN }) => (Number.isFinite(dueMs) ? dueMs : null)),
+  ];
+  const { rows } = await db.query<ClaimRow>(CLAIM, values, { prepared: true });
   const seen = new Set<string>();
   return {
     verdicts: rows.map((row, index) => {
@@ -126,7 +137,7 @@ export async function claimLedger(
 }
 
 function verdictOf(row: ClaimRow, handler: string): LedgerVerdict {
-  if (row.takenAt !== null) return { kind: 'claimed', startedAt: row.takenAt };
+  if (row.takenAt !== null) return { kind: 'claimed', startedAt: row.takenAt, ageMs: row.ageMs ?? NaN };
   if (row.status === 'done') return { kind: 'done' };
   if (row.state !== null) {
     const { state, attempts, reason } = row;

@@ -1,4 +1,5 @@
 import type { Logger } from '../logger';
+import type { Metrics } from '../telemetry/metrics';
 import type { Database } from '../postgres/database';
 import type { LedgerClaim } from './claim';
 import { ledgerKey, renewLedger } from './finish';
@@ -32,6 +33,7 @@ export class Leases {
     private readonly db: Database,
     private readonly times: { leaseMs: number; renewMs: number },
     private readonly logger: Logger,
+    private readonly metrics?: Metrics | undefined,
   ) {
     // Shorter than the renewal: what it finds out by itself is that no renewal came through.
     this.timer = setInterval(() => void this.tick(), Math.max(50, times.renewMs / 4)).unref();
@@ -87,6 +89,7 @@ export class Leases {
 
   private lose(held: Held, reason: string): void {
     this.held.delete(ledgerKey(held.claim));
+    this.metrics?.ledgerClaimLost();
     held.loss.reason = reason;
     held.loss.listener?.(reason);
   }

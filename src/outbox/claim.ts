@@ -23,12 +23,14 @@ const COLUMNS = `
     payload::text AS "payload", headers, version,
     correlation_id AS "correlationId", causation_id AS "causationId",
     coalesce(to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), occurred_at::text) AS "occurredAt",
+    CASE WHEN available_at NOT BETWEEN occurred_at - interval '1 second' AND occurred_at + interval '1 second'
+         THEN to_char(available_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END AS "availableAt",
     deferrals, failure_reason AS "failureReason", ${BYTES} AS "bytes"`;
 
 /** The same by their names outside; `available_at` stays in PostgreSQL, as a Date for each row would cost more than the claim. */
 const NAMES = `
     id, "eventId", "eventType", "aggregateType", "aggregateId", "companyId", "orgUnitId", payload, headers, version,
-    "correlationId", "causationId", "occurredAt", deferrals, "failureReason", bytes`;
+    "correlationId", "causationId", "occurredAt", "availableAt", deferrals, "failureReason", bytes`;
 
 /**
  * The fence is read FOR SHARE, so a newer claim's bump waits for this statement and then sees all that it took; a

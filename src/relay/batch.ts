@@ -1,5 +1,6 @@
 import type { Broker, Outcome } from '../broker/broker';
 import type { ClaimedEvent } from '../event';
+import type { Metrics } from '../telemetry/metrics';
 import type { BatchOutcome, Exception } from './outcome';
 
 /** More different reasons than an operator would read; past it, rows share one. It bounds what enters a history. */
@@ -26,20 +27,24 @@ export class Batch {
   constructor(
     readonly token: string,
     private readonly broker: Broker,
+    /** Told of each acknowledgement. */
+    private readonly metrics?: Metrics | undefined,
   ) {}
 
   /** @param probe taken before their time, to see whether what deferred them has been mended */
   add(events: readonly ClaimedEvent[], bytes: number, probe = false): void {
     this.rows += events.length;
     this.bytes += bytes;
+    const claimedAt = performance.now();
     const published = this.broker.publish(events, (event, outcome) => {
-      if (outcome.kind === 'published') this.acknowledge(event, outcome);
+      if (outcome.kind === 'published') this.acknowledge(event, outcome, claimedAt);
       else this.fail(event.id, probe, outcome);
     });
     this.publishing = Promise.all([this.publishing, published]).then(() => undefined);
   }
 
-  private acknowledge(event: ClaimedEvent, { duplicate, unhandled }: Published): void {
+  private acknowledge(event: ClaimedEvent, { duplicate, unhandled }: Published, claimedAt: number): void {
+    this.metrics?.acknowledged(performance.now() - claimedAt);
     this.published.push(event.id);
     if (duplicate) this.duplicates++;
     if (unhandled) this.unhandled++;

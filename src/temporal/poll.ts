@@ -13,6 +13,7 @@ import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
 import { within } from '../within';
+import type { Telemetry } from '../telemetry/telemetry';
 import type { TemporalConnection } from './connection';
 import { joinConsumer } from './consumerStart';
 import { startRelay } from './relayStart';
@@ -33,6 +34,7 @@ export interface Polling {
   readonly client: Client;
   readonly handling: Handling;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly stopping: AbortSignal;
   /** Called when both queues are polled, and never before. */
   readonly onReady: (() => void) | undefined;
@@ -41,7 +43,8 @@ export interface Polling {
 
 /** Polls until told to stop. */
 export async function poll(deps: Polling): Promise<void> {
-  const { config, db, broker, wake, temporal, client, handling, logger, stopping } = deps;
+  const { config, db, broker, wake, temporal, client, handling, logger, telemetry, stopping } = deps;
+  const { metrics, parts } = telemetry;
   const { connection, namespace } = temporal;
   const ownQueue = `${config.taskQueue}/${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const handlingMs = handling.registry.longestTimeoutMs;
@@ -51,6 +54,7 @@ export async function poll(deps: Polling): Promise<void> {
     wake,
     config,
     logger,
+    metrics,
     ownQueue,
     stopping,
     handlingMs,
@@ -66,7 +70,7 @@ export async function poll(deps: Polling): Promise<void> {
   });
   const { fastPath: intake, registry } = handling;
   const consumer =
-    deps.source && createConsumerActivities({ source: deps.source, intake, config, membership, stopping });
+    deps.source && createConsumerActivities({ source: deps.source, intake, config, metrics, membership, stopping });
   const workers = await createWorkers({
     ...{ config, connection, namespace, ownQueue, bundle: deps.workflowBundle },
     relay: relay.activities,
@@ -88,10 +92,12 @@ export async function poll(deps: Polling): Promise<void> {
       // Only now that its queue is polled: the consumer drops a worker that takes no receive.
       if (consumer) await membership.start();
       logger.info({ taskQueue: config.taskQueue, relay: config.relayWorkflowId }, 'The worker is ready');
+      parts.polling = true;
       deps.onReady?.();
     }
     await running;
   } finally {
+    parts.polling = false;
     stopping.removeEventListener('abort', stop);
     membership.leave();
     // Also when one of the two failed: the other must not poll on without it.

@@ -1,9 +1,14 @@
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
 import type { Logger } from '../logger';
+import { installWithMetrics } from '../telemetry/coreMetrics';
 
-/** The SDK's own log lines go through ours. Once per process, before anything connects. */
-export function installRuntime(logger: Logger): void {
-  Runtime.install({
+/**
+ * The SDK's own log lines go through ours. Once per process, before anything connects.
+ *
+ * @param metrics the SDK's own are counted too, and stand among the worker's. Default false
+ */
+export function installRuntime(logger: Logger, { metrics = false }: { readonly metrics?: boolean } = {}): void {
+  const options: RuntimeOptions = {
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
       // Each worker's own queue carries activities only, which is meant.
       if (message.startsWith('No workflows registered')) return;
@@ -16,5 +21,7 @@ export function installRuntime(logger: Logger): void {
     }),
     // Signals are ours to handle: the SDK's own handler would cancel nothing until the grace time is over.
     shutdownSignals: [],
-  });
+  };
+  if (metrics) installWithMetrics(options);
+  else Runtime.install(options);
 }

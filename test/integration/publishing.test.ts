@@ -235,6 +235,8 @@ describe('publishing to JetStream', () => {
     expect(decoded).toEqual({
       'Nats-Msg-Id': whole.eventId,
       'Outbox-Event-Type': 'ThingHappened',
+      // It occurred long before it was written.
+      'Outbox-Available-At': expect.stringMatching(/^20\d\d-.*Z$/) as string,
       'Outbox-Aggregate-Type': 'thing',
       'Outbox-Aggregate-Id': whole.aggregateId,
       'Outbox-Version': '7',

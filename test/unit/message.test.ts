@@ -25,6 +25,7 @@ describe('an event of a message', () => {
       correlationId: 'c 1',
       causationId: null,
       occurredAt: '2026-01-02T03:04:05.678901Z',
+      availableAt: '2026-01-02T04:04:05.678901Z',
       deferrals: 0,
       failureReason: null,
     };
