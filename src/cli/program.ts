@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addCompletion } from '../commands/completion';
 import { addConfig } from '../commands/config';
 import { addDead } from '../commands/dead';
 import { addDev } from '../commands/dev';
@@ -17,55 +18,52 @@ import { addSkip } from '../commands/skip';
 import { addStatus } from '../commands/status';
 import { addWorker } from '../commands/worker';
 import { CommandFailure, EXIT, sentenceOf, stackOf } from './failure';
+import { addManual, formatManual } from './manual';
 import { ownVersion } from '../ownVersion';
 import { fail, note } from './output';
+import { DATABASE, NATS, TEMPORAL } from './variables';
 
-const EXAMPLES = `
-Examples:
-  outbox dev                              servers and a worker on this machine
-  outbox status --watch                   state of the relay, and what waits
-  outbox dead list --type OrderPlaced     what was given up, and why
-  outbox reemit --all --type OrderPlaced  hand it back with a fresh budget
-  outbox enqueue events.ndjson            write events from a file`;
-
-/** Below the help of every verb. */
-const COMMON = `
-Environment:
-  DATABASE_URL        PostgreSQL that holds the outbox
-  OUTBOX_SCHEMA       schema of its tables
-  NATS_URL            NATS server that events go to
-  TEMPORAL_ADDRESS    Temporal server; TEMPORAL_NAMESPACE, TEMPORAL_API_KEY
-                      and the other standard variables work too
-  OUTBOX_LOG_LEVEL    debug, info, warn, error or silent; debug also shows the
-                      stack of an error
-  NO_COLOR            no colours
-\`outbox config\` lists every setting with its value.
-
-Exit codes:
-  0  done
-  1  failed; the reason is on stderr
-  2  wrong use: unknown verb, option or argument
-  3  not settled yet; of \`outbox reconcile\` only
-  4  could not compare; of \`outbox reconcile\` only, whose 1 means faults`;
+/** In the order of the help: what one asks at night stands first. */
+const GROUPS: [group: string, verbs: ((program: Command) => void)[]][] = [
+  ['What is the matter:', [addStatus, addShow, addDead, addHandlers, addReconcile]],
+  ['Mend it:', [addReemit, addRetry, addSkip, addForget, addPause, addResume, addDrain]],
+  ['Run and set up:', [addWorker, addMigrate, addConfig, addEnqueue, addDev, addCompletion]],
+];
 
 /** The command line. Each verb adds itself; nothing is loaded for a verb that is not called. */
 export function createProgram(): Command {
   const program = new Command('outbox')
     .description('A transactional outbox for PostgreSQL whose relay is a Temporal workflow.')
-    .version(ownVersion(), '-V, --version', 'Show the version')
-    .helpOption('-h, --help', 'Show this help, or the help of a verb')
-    .helpCommand('help [verb]', 'Show the help of a verb')
-    .configureHelp({ subcommandTerm: (command) => command.name(), showGlobalOptions: false })
-    .addHelpText('after', EXAMPLES)
-    .addHelpText('afterAll', COMMON)
+    .version(ownVersion(), '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show this help')
+    .configureHelp({ subcommandTerm: (command) => command.name(), formatHelp: formatManual })
     .showHelpAfterError('Run the same with --help to see what is allowed.')
     .configureOutput({ outputError: (text, write) => write(text) })
     .exitOverride();
-  for (const add of [
-    addDev, addMigrate, addWorker, addEnqueue, addStatus, addShow, addDead, addReemit, addRetry, addSkip, addHandlers,
-    addForget, addReconcile, addPause, addResume, addDrain, addConfig,
-  ]) add(program); // prettier-ignore
-  return program;
+  for (const [group, verbs] of GROUPS) {
+    program.commandsGroup(group);
+    for (const add of verbs) add(program);
+  }
+  program.commandsGroup('Help:').helpCommand('help [verb]', 'show the help of a verb');
+  return addManual(program, {
+    details:
+      'Results are for people on a terminal; with --json they are for programs, on stdout and nothing else there.',
+    environment: [...DATABASE, ...NATS, ...TEMPORAL],
+    exits: {
+      0: 'done',
+      1: 'failed; the reason is on stderr',
+      3: 'not settled yet; of `outbox reconcile` only',
+      4: 'could not compare; of `outbox reconcile` only, whose 1 means faults',
+    },
+    examples: [
+      ['outbox dev', 'servers and a worker on this machine'],
+      ['outbox status --watch', 'state of the relay, and what waits'],
+      ['outbox dead list --type OrderPlaced', 'what was given up, and why'],
+      ['outbox reemit --all --type OrderPlaced', 'hand it back with a fresh budget'],
+      ['outbox enqueue events.ndjson', 'write events from a file'],
+    ],
+    seeAlso: ['config', 'help'],
+  });
 }
 
 /** @returns the exit code */

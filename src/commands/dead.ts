@@ -3,6 +3,8 @@ import { colors } from '../cli/colors';
 import { positive, time, uuid } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { counted, note, plain, print, printJson, table } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { listDead, type DeadLetter } from '../deadLetters/list';
 
@@ -20,7 +22,13 @@ export function addDead(program: Command): void {
     .command('dead')
     .summary('list dead letters')
     .description('What the relay gave up, and what handlers gave up.');
-  dead
+  addManual(dead, {
+    environment: DATABASE,
+    exits: { 0: 'done', 1: 'PostgreSQL is away' },
+    examples: [['outbox dead list', 'what was given up?']],
+    seeAlso: ['dead list', 'reemit', 'skip'],
+  });
+  const list = dead
     .command('list')
     .summary('list dead letters, oldest first')
     .description(
@@ -32,16 +40,18 @@ export function addDead(program: Command): void {
     .option('--since <time>', 'only what died at this time or later (ISO 8601, UTC unless it names a zone)', time)
     .option('--limit <rows>', 'at most so many', positive, 100)
     .option('--json', 'print an array of objects as JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  outbox dead list
-  outbox dead list --type OrderPlaced --since 2026-07-01
-  outbox dead list --handler send-mail
-  outbox dead list --json | jq -r '.[].eventId' | xargs outbox reemit`,
-    )
     .action(runDeadList);
+  addManual(list, {
+    environment: DATABASE,
+    exits: { 0: 'done, also when there are none', 1: 'PostgreSQL is away' },
+    examples: [
+      ['outbox dead list', 'what was given up, and why?'],
+      ['outbox dead list --type OrderPlaced --since 2026-07-01', 'of one type, lately'],
+      ['outbox dead list --handler send-mail', 'of one handler'],
+      ["outbox dead list --json | jq -r '.[].eventId' | xargs outbox reemit", 'hand back what is listed'],
+    ],
+    seeAlso: ['show', 'reemit', 'skip'],
+  });
 }
 
 async function runDeadList(options: ListOptions): Promise<void> {

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { CommandFailure, sentenceOf, wrongUse } from '../cli/failure';
 import { note, print } from '../cli/output';
 import { stopSignal } from '../cli/stopSignal';
+import { addManual } from '../cli/manual';
+import { DATABASE, NATS, TEMPORAL } from '../cli/variables';
 import { loadConfig } from '../config';
 import { createLogger } from '../logger';
 
@@ -13,7 +15,7 @@ interface DevOptions {
 }
 
 export function addDev(program: Command): void {
-  program
+  const verb = program
     .command('dev')
     .summary('servers for development, and a worker')
     .description(
@@ -23,16 +25,26 @@ export function addDev(program: Command): void {
     .option('--fresh', 'delete that data first')
     .option('--handlers <module>', 'a module whose handlers the worker runs')
     .option('--no-worker', 'the servers only')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  outbox dev
-  outbox dev --handlers ./handlers.js
-  outbox dev --fresh
-  DATABASE_URL=postgres://me@127.0.0.1/app outbox dev`,
-    )
     .action(runDev);
+  addManual(verb, {
+    environment: [
+      ...DATABASE,
+      ...NATS,
+      ...TEMPORAL,
+      'OUTBOX_POSTGRES_PORT',
+      'OUTBOX_NATS_PORT',
+      'OUTBOX_TEMPORAL_PORT',
+      'OUTBOX_TEMPORAL_UI_PORT',
+    ],
+    exits: { 0: 'stopped by SIGTERM or SIGINT', 1: 'a server or the worker could not start; the reason is on stderr' },
+    examples: [
+      ['outbox dev', 'servers and a worker that publishes'],
+      ['outbox dev --handlers ./handlers.js', 'the worker handles, too'],
+      ['outbox dev --fresh', 'start over with empty servers'],
+      ['DATABASE_URL=postgres://me@127.0.0.1/app outbox dev', 'beside a PostgreSQL that runs already'],
+    ],
+    seeAlso: ['worker', 'status', 'enqueue'],
+  });
 }
 
 async function runDev(options: DevOptions): Promise<void> {

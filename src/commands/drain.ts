@@ -4,6 +4,8 @@ import { positive } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { CommandFailure } from '../cli/failure';
 import { counted, print, printJson, warn } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE, NATS } from '../cli/variables';
 import { loadConfig } from '../config';
 import { ExhaustedError, PublishError } from '../errors';
 import type { ClaimedEvent } from '../event';
@@ -17,7 +19,7 @@ interface DrainVerbOptions {
 }
 
 export function addDrain(program: Command): void {
-  program
+  const verb = program
     .command('drain')
     .summary('publish what is due once, without Temporal')
     .description(
@@ -26,15 +28,19 @@ export function addDrain(program: Command): void {
     .option('--limit <rows>', 'events of one pass', positive, 100)
     .option('--max-passes <passes>', 'end after so many passes', positive, 1_000)
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 when the broker could not take an event now, and says why.
-
-Example:
-  outbox drain`,
-    )
     .action(runDrain);
+  addManual(verb, {
+    environment: [...DATABASE, ...NATS, 'NATS_MODE', 'EVENT_BUS_BACKEND', 'OUTBOX_LEASE_MS'],
+    exits: {
+      0: 'nothing that was due is left',
+      1: 'the broker is away, or could not take an event now; the reason is on stderr',
+    },
+    examples: [
+      ['outbox drain', 'publish what is due, with Temporal away'],
+      ['outbox drain --limit 1000 --json', 'larger passes, and the counts for a program'],
+    ],
+    seeAlso: ['status', 'worker', 'dead list'],
+  });
 }
 
 async function runDrain(options: DrainVerbOptions): Promise<void> {

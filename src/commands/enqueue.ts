@@ -9,6 +9,8 @@ import { linesOf } from '../cli/lines';
 import { counted, print, printJson } from '../cli/output';
 import { progressBar } from '../cli/progressBar';
 import { stopSignal } from '../cli/stopSignal';
+import { addManual } from '../cli/manual';
+import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 
 interface EnqueueVerbOptions {
@@ -19,7 +21,7 @@ interface EnqueueVerbOptions {
 }
 
 export function addEnqueue(program: Command): void {
-  program
+  const verb = program
     .command('enqueue')
     .summary('write events from a file or a pipe to the outbox')
     .description(
@@ -30,26 +32,22 @@ export function addEnqueue(program: Command): void {
     .option('--from-line <number>', 'skip the lines before this one, to go on after a failure', positive, 1)
     .option('--no-progress', 'no progress bar (there is one on a terminal only)')
     .option('--json', 'print the result as JSON, also when it fails half-way')
-    .addHelpText(
-      'after',
-      `
-Fields of a line: type, aggregateType, aggregateId, payload; optional: eventId,
-version, companyId, orgUnitId, correlationId, causationId, headers, occurredAt,
-availableAt (times as ISO 8601 with a zone).
-
-A bad line ends it: the line is named, nothing of its transaction is kept, and
-the transactions before it stay. With an eventId in each line an import can be
-repeated safely: an id that is in the outbox is refused.
-
-Examples:
-  outbox enqueue events.ndjson
-  zcat events.ndjson.gz | outbox enqueue --batch 2000
-  outbox enqueue events.ndjson --from-line 4501
-
-One line:
-  {"type":"Paid","aggregateType":"order","aggregateId":"42","payload":{"sum":9}}`,
-    )
     .action(runEnqueue);
+  addManual(verb, {
+    details: `Fields of a line: type, aggregateType, aggregateId, payload; optional: eventId, version, companyId, orgUnitId, correlationId, causationId, headers, occurredAt, availableAt (times as ISO 8601 with a zone). One line:
+
+  {"type":"Paid","aggregateType":"order","aggregateId":"42","payload":{"sum":9}}
+
+A bad line ends it: the line is named, nothing of its transaction is kept, and the transactions before it stay. With an eventId in each line an import can be repeated safely: an id that is in the outbox is refused.`,
+    environment: [...DATABASE, 'OUTBOX_NOTIFY', 'OUTBOX_MAX_PAYLOAD_BYTES'],
+    exits: { 0: 'every line is committed', 1: 'a line is bad, or PostgreSQL is away; stderr says where to go on' },
+    examples: [
+      ['outbox enqueue events.ndjson', 'a file'],
+      ['zcat events.ndjson.gz | outbox enqueue --batch 2000', 'a pipe, in larger transactions'],
+      ['outbox enqueue events.ndjson --from-line 4501', 'go on after a failure'],
+    ],
+    seeAlso: ['status', 'show'],
+  });
 }
 
 async function runEnqueue(file: string | undefined, options: EnqueueVerbOptions): Promise<void> {

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { withDatabase } from '../cli/database';
 import { CommandFailure, wrongUse } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { forgetHandler } from '../deliveries/forgetHandler';
 import { settleRow } from '../deliveries/settleRow';
@@ -10,7 +12,7 @@ import { settleRow } from '../deliveries/settleRow';
 const CHUNK = 1_000;
 
 export function addForget(program: Command): void {
-  program
+  const verb = program
     .command('forget')
     .summary('take a removed handler out of the recorded ones')
     .description(
@@ -19,15 +21,13 @@ export function addForget(program: Command): void {
     .argument('<handler>', 'its name, as `outbox handlers` lists it')
     .option('--yes', 'needed: events that wait for it never reach it')
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 when there is no such handler.
-
-Example:
-  outbox forget send-mail --yes`,
-    )
     .action(runForget);
+  addManual(verb, {
+    environment: DATABASE,
+    exits: { 0: 'it is forgotten', 1: 'there is no such handler, or PostgreSQL is away' },
+    examples: [['outbox forget send-mail --yes', 'no worker has send-mail any more']],
+    seeAlso: ['handlers', 'skip', 'dead list'],
+  });
 }
 
 async function runForget(handler: string, options: { yes?: boolean; json?: boolean }): Promise<void> {

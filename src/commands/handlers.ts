@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { withDatabase } from '../cli/database';
 import { plain, print, printJson, table } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { countByHandler } from '../deliveries/handlerCounts';
 
 export function addHandlers(program: Command): void {
-  program
+  const verb = program
     .command('handlers')
     .summary('list the recorded handlers')
     .description(
@@ -13,6 +15,15 @@ export function addHandlers(program: Command): void {
     )
     .option('--json', 'print an array of objects as JSON')
     .action(runHandlers);
+  addManual(verb, {
+    environment: DATABASE,
+    exits: { 0: 'done', 1: 'PostgreSQL is away' },
+    examples: [
+      ['outbox handlers', 'who takes what, and what of it is open'],
+      ["outbox handlers --json | jq -r '.[] | select(.dead > 0).handler'", 'handlers with dead letters'],
+    ],
+    seeAlso: ['dead list', 'forget'],
+  });
 }
 
 async function runHandlers(options: { json?: boolean }): Promise<void> {

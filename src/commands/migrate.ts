@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { withDatabase } from '../cli/database';
 import { print, printJson, warn } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { checkVersion, migrate } from '../postgres/migrate';
 
@@ -10,7 +12,7 @@ interface MigrateOptions {
 }
 
 export function addMigrate(program: Command): void {
-  program
+  const verb = program
     .command('migrate')
     .summary('create or upgrade the tables')
     .description(
@@ -18,15 +20,20 @@ export function addMigrate(program: Command): void {
     )
     .option('--check', 'change nothing; exit 1 when the tables are older than this build')
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  outbox migrate
-  OUTBOX_SCHEMA=billing outbox migrate
-  outbox migrate --check && echo up to date`,
-    )
     .action(runMigrate);
+  addManual(verb, {
+    environment: DATABASE,
+    exits: {
+      0: 'the tables are those of this build',
+      1: 'they are not, or were migrated by a newer build past a breaking change; the reason is on stderr',
+    },
+    examples: [
+      ['outbox migrate', 'as a step of the deployment, before the workers'],
+      ['OUTBOX_SCHEMA=billing outbox migrate', 'another installation in the same database'],
+      ['outbox migrate --check && echo up to date', 'in a script'],
+    ],
+    seeAlso: ['worker'],
+  });
 }
 
 async function runMigrate(options: MigrateOptions): Promise<void> {

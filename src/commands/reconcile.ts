@@ -4,6 +4,8 @@ import { withDatabase } from '../cli/database';
 import { CommandFailure, EXIT, sentenceOf } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
 import { renderReconciliation } from '../cli/reconcilePage';
+import { addManual } from '../cli/manual';
+import { DATABASE, NATS } from '../cli/variables';
 import { loadConfig } from '../config';
 import type { ReconcileOptions } from '../reconcile/reconcile';
 import type { Reconciliation } from '../reconcile/result';
@@ -15,7 +17,7 @@ interface ReconcileVerbOptions {
 }
 
 export function addReconcile(program: Command): void {
-  program
+  const verb = program
     .command('reconcile')
     .summary('compare outbox, stream and handlers by event id')
     .description(
@@ -28,25 +30,27 @@ export function addReconcile(program: Command): void {
     )
     .option('--limit <ids>', 'show at most so many ids of each class', positive, 20)
     .option('--json', 'print the result as a JSON object')
-    .addHelpText(
-      'after',
-      `
-  lost       the outbox calls it published, and the stream should hold it
+    .action(runReconcile);
+  addManual(verb, {
+    details: `  lost       the outbox calls it published, and the stream should hold it
              and does not
   doubled    a further copy of it stands in the stream
   unhandled  a recorded handler of its type has neither done it, nor will
-             try it again, nor gave it up, nor was told to skip it
-
-Exits with 0 when everything agrees, with 1 when there are faults, and with 3
-when there are none so far, but events are under way or dead: run it again
-when they are settled. With 4 when it could not compare at all, and says why.
-
-Examples:
-  outbox reconcile
-  outbox reconcile --since 2026-07-01T08:30:00Z --limit 100
-  outbox reconcile --json | jq -r '.unhandled.shown[].eventId'`,
-    )
-    .action(runReconcile);
+             try it again, nor gave it up, nor was told to skip it`,
+    environment: [...DATABASE, 'EVENT_BUS_BACKEND', ...NATS, 'OUTBOX_LEDGER_RETENTION_MS'],
+    exits: {
+      0: 'everything agrees',
+      1: 'there are faults',
+      3: 'no faults so far, but events are under way or dead: run it again when they are settled',
+      4: 'it could not compare; the reason is on stderr',
+    },
+    examples: [
+      ['outbox reconcile', 'is anything lost, doubled or unhandled?'],
+      ['outbox reconcile --since 2026-07-01T08:30:00Z --limit 100', 'after an incident'],
+      ["outbox reconcile --json | jq -r '.unhandled.shown[].eventId'", 'ids for a program'],
+    ],
+    seeAlso: ['show', 'dead list', 'status'],
+  });
 }
 
 async function runReconcile({ since, limit, json }: ReconcileVerbOptions): Promise<void> {

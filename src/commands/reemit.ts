@@ -4,6 +4,8 @@ import { withDatabase } from '../cli/database';
 import { CommandFailure, wrongUse } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
 import { connectRelay, RelayAbsentError, type RelayLink } from '../cli/relay';
+import { addManual } from '../cli/manual';
+import { DATABASE, TEMPORAL } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
 import { reemit } from '../deadLetters/reemit';
 import { reemitAll } from '../deadLetters/reemitAll';
@@ -33,7 +35,7 @@ interface ReemitOptions {
 }
 
 export function addReemit(program: Command): void {
-  program
+  const verb = program
     .command('reemit')
     .summary('hand dead letters back with a fresh budget')
     .description(
@@ -50,17 +52,17 @@ export function addReemit(program: Command): void {
       time,
     )
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 when one of the ids was not revived, and says why; the others are
-revived all the same.
-
-Examples:
-  outbox reemit 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11
-  outbox reemit --all --type OrderPlaced --since 2026-07-01`,
-    )
     .action(runReemit);
+  addManual(verb, {
+    environment: [...DATABASE, ...TEMPORAL],
+    exits: { 0: 'all of them are revived', 1: 'an id was not revived, and stderr says why; the others are' },
+    examples: [
+      ['outbox reemit 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', 'one event'],
+      ['outbox reemit --all --type OrderPlaced --since 2026-07-01', 'all of a type that died since'],
+      ['outbox reemit --all --handler send-mail', 'all that one handler gave up'],
+    ],
+    seeAlso: ['dead list', 'skip', 'show'],
+  });
 }
 
 async function runReemit(ids: string[], options: ReemitOptions): Promise<void> {

@@ -4,11 +4,13 @@ import { withDatabase } from '../cli/database';
 import { connectDeliveryRun } from '../cli/deliveryRun';
 import { CommandFailure } from '../cli/failure';
 import { print, printJson } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE, TEMPORAL } from '../cli/variables';
 import { loadConfig } from '../config';
 import { lookUpEvent, type FoundDelivery, type FoundEvent } from '../deliveries/lookUp';
 
 export function addRetry(program: Command): void {
-  program
+  const verb = program
     .command('retry')
     .summary('try a handler that waits now')
     .description(
@@ -17,15 +19,13 @@ export function addRetry(program: Command): void {
     .argument('<event_id>', 'the event id, a UUID', uuid)
     .option('--handler <name>', 'only this handler')
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 when no handler of the event waits, and says what became of them.
-
-Example:
-  outbox retry 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --handler send-mail`,
-    )
     .action(runRetry);
+  addManual(verb, {
+    environment: [...DATABASE, ...TEMPORAL],
+    exits: { 0: 'its handlers are tried now', 1: 'no handler of it waits, and stderr says what became of them' },
+    examples: [['outbox retry 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --handler send-mail', 'the mail server is back']],
+    seeAlso: ['reemit', 'show'],
+  });
 }
 
 async function runRetry(eventId: string, options: { handler?: string; json?: boolean }): Promise<void> {

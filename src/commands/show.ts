@@ -6,11 +6,13 @@ import { connectDeliveryRun, runPage } from '../cli/deliveryRun';
 import { handlerStates, renderEvent, type EventPage } from '../cli/eventPage';
 import { CommandFailure, sentenceOf } from '../cli/failure';
 import { print, printJson } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE, NATS, TEMPORAL } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
 import { lookUpEvent, type FoundEvent } from '../deliveries/lookUp';
 
 export function addShow(program: Command): void {
-  program
+  const verb = program
     .command('show')
     .summary('show all that is known of one event')
     .description(
@@ -18,15 +20,16 @@ export function addShow(program: Command): void {
     )
     .argument('<event_id>', 'the event id, a UUID', uuid)
     .option('--json', 'print the page as a JSON object')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 when nothing is known of the event.
-
-Example:
-  outbox show 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11`,
-    )
     .action(runShow);
+  addManual(verb, {
+    environment: [...DATABASE, 'EVENT_BUS_BACKEND', ...NATS, ...TEMPORAL, 'TEMPORAL_UI_URL'],
+    exits: { 0: 'something is known of it', 1: 'nothing is known of it, or nobody could be asked' },
+    examples: [
+      ['outbox show 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', 'what became of this event?'],
+      ['outbox show 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --json', 'for a program'],
+    ],
+    seeAlso: ['retry', 'reemit', 'skip'],
+  });
 }
 
 async function runShow(eventId: string, options: { json?: boolean }): Promise<void> {

@@ -4,6 +4,8 @@ import { withDatabase } from '../cli/database';
 import { connectDeliveryRun } from '../cli/deliveryRun';
 import { CommandFailure, sentenceOf, wrongUse } from '../cli/failure';
 import { note, print, printJson } from '../cli/output';
+import { addManual } from '../cli/manual';
+import { DATABASE, TEMPORAL } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
 import { lookUpEvent } from '../deliveries/lookUp';
 import { settleRow } from '../deliveries/settleRow';
@@ -17,7 +19,7 @@ interface SkipOptions {
 }
 
 export function addSkip(program: Command): void {
-  program
+  const verb = program
     .command('skip')
     .summary('give a handler of one event up on purpose')
     .description(
@@ -27,17 +29,21 @@ export function addSkip(program: Command): void {
     .requiredOption('--handler <name>', 'the handler')
     .requiredOption('--reason <text>', 'why; kept with the event')
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 when the handler is at work on the event this moment, or when
-nothing is known of the event or of the handler.
-
-Example:
-  outbox skip 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --handler send-mail \\
-    --reason "the address was deleted"`,
-    )
     .action(runSkip);
+  addManual(verb, {
+    environment: [...DATABASE, ...TEMPORAL],
+    exits: {
+      0: 'it will not run, or has its effect already',
+      1: 'the handler is at work on the event this moment, or event or handler are not known',
+    },
+    examples: [
+      [
+        'outbox skip 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --handler send-mail \\\n  --reason "the address was deleted"',
+        'no mail for this one',
+      ],
+    ],
+    seeAlso: ['show', 'reemit', 'forget'],
+  });
 }
 
 async function runSkip(eventId: string, options: SkipOptions): Promise<void> {

@@ -8,6 +8,8 @@ import { print, printJson } from '../cli/output';
 import { connectRelay, type RelayLink } from '../cli/relay';
 import { renderStatus, type Status } from '../cli/statusPage';
 import { stopSignal } from '../cli/stopSignal';
+import { addManual } from '../cli/manual';
+import { DATABASE, TEMPORAL } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
 import { readBacklog } from '../outbox/backlog';
 import { openDatabase, type Database } from '../postgres/database';
@@ -23,7 +25,7 @@ interface StatusOptions {
 }
 
 export function addStatus(program: Command): void {
-  program
+  const verb = program
     .command('status')
     .summary('show the relay, and what waits in the outbox')
     .description(
@@ -32,18 +34,17 @@ export function addStatus(program: Command): void {
     .option('-w, --watch', 'show it again and again, until Ctrl-C')
     .option('--interval <seconds>', 'with --watch: time between two looks', positive, 2)
     .option('--json', 'print an object as JSON; with --watch one on each line')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 only when neither half could be read; scripts that need both read
-\`available\` in --json.
-
-Examples:
-  outbox status
-  outbox status --watch
-  outbox status --json | jq .database.oldestDueMs`,
-    )
     .action(runStatus);
+  addManual(verb, {
+    environment: [...DATABASE, ...TEMPORAL],
+    exits: { 0: 'at least one half could be read', 1: 'neither could' },
+    examples: [
+      ['outbox status', 'how is it?'],
+      ['outbox status --watch', 'and how does it go on?'],
+      ['outbox status --json | jq .database.oldestDueMs', 'for a program; `available` tells whether a half was read'],
+    ],
+    seeAlso: ['dead list'],
+  });
 }
 
 async function runStatus(options: StatusOptions): Promise<void> {

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { stopSignal } from '../cli/stopSignal';
+import { addManual } from '../cli/manual';
+import { DATABASE, NATS, TEMPORAL } from '../cli/variables';
 import { loadConfig } from '../config';
 import { createLogger } from '../logger';
 
 export function addWorker(program: Command): void {
-  program
+  const verb = program
     .command('worker')
     .summary('run a worker: it starts the relay unless it runs')
     .description(
@@ -14,22 +16,33 @@ export function addWorker(program: Command): void {
       '--handlers <module>',
       'a module that exports `handlers`; without it the worker publishes and handles nothing',
     )
-    .addHelpText(
-      'after',
-      `
-Logs go to stderr: readable on a terminal, JSON otherwise.
-
-On SIGTERM what is acknowledged is marked done, the rest is free for other
-workers at once, and the exit code is 0. The longest it takes is set by
-OUTBOX_SHUTDOWN_GRACE_MS.
-
-Examples:
-  outbox worker
-  outbox worker --handlers ./handlers.js
-  EVENT_BUS_BACKEND=db outbox worker --handlers ./handlers.js
-  OUTBOX_LOG_LEVEL=debug outbox worker`,
-    )
     .action(runWorkerVerb);
+  addManual(verb, {
+    details: `Logs go to stderr: readable on a terminal, JSON otherwise.
+
+On SIGTERM what is acknowledged is marked done, the rest is free for other workers at once, and the exit code is 0. The longest that takes is OUTBOX_SHUTDOWN_GRACE_MS and 4 s.`,
+    environment: [
+      ...DATABASE,
+      'OUTBOX_LISTEN_URL',
+      'OUTBOX_MIGRATE',
+      'EVENT_BUS_BACKEND',
+      ...NATS,
+      'NATS_MODE',
+      ...TEMPORAL,
+      'OUTBOX_TASK_QUEUE',
+      'EVENT_QUEUE_MAX_ATTEMPTS',
+      'OUTBOX_CONCURRENCY',
+      'OUTBOX_SHUTDOWN_GRACE_MS',
+    ],
+    exits: { 0: 'stopped by SIGTERM or SIGINT', 1: 'the settings are hopeless: waiting would not mend them' },
+    examples: [
+      ['outbox worker', 'publish'],
+      ['outbox worker --handlers ./handlers.js', 'publish and handle'],
+      ['EVENT_BUS_BACKEND=db outbox worker --handlers ./handlers.js', 'without NATS'],
+      ['OUTBOX_LOG_LEVEL=debug outbox worker', 'with everything that it does'],
+    ],
+    seeAlso: ['status', 'config'],
+  });
 }
 
 async function runWorkerVerb({ handlers }: { handlers?: string }): Promise<void> {

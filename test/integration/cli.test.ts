@@ -53,6 +53,14 @@ describe('use', () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
+  test('is without colours where the output is no terminal; FORCE_COLOR asks for them, and NO_COLOR has the last word', async () => {
+    for (const args of [['--help'], ['status', '--help'], ['config']]) {
+      expect((await runCli(args)).stdout).not.toContain('\u001b');
+      expect((await runCli(args, { FORCE_COLOR: '1' })).stdout).toContain('\u001b');
+      expect((await runCli(args, { FORCE_COLOR: '1', NO_COLOR: '1' })).stdout).not.toContain('\u001b');
+    }
+  });
+
   test.each([
     [['nosuch']],
     [[]],
@@ -70,6 +78,7 @@ describe('use', () => {
     [['skip', '5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', '--reason', 'r']],
     [['skip', '5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', '--handler', 'h', '--reason', ' ']],
     [['forget', 'h']],
+    [['completion', 'csh']],
   ])('`outbox %s` is wrong use: exit code 2, and a word on stderr only', async (args) => {
     const { code, stdout, stderr } = await runCli(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
