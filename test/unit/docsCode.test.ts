@@ -1,13 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { parseAllDocuments } from 'yaml';
 import { allBlocks, blocksOf, pages, ROOT, type Block } from '../support/markdown';
 import { wrongWith } from '../support/documentedCommand';
 import { commandsOf } from '../support/shell';
 import { errorsOf } from '../support/typeCheck';
 
 /** Each language has a test: those without it could hold anything. SQL is run in test/integration/docsRun.test.ts. */
-const LANGUAGES = ['ts', 'js', 'sh', 'sql', 'json', 'mermaid'];
+const LANGUAGES = ['ts', 'js', 'sh', 'sql', 'json', 'yaml', 'mermaid'];
+
+const READS = {
+  js: isScript,
+  json: isJson,
+  yaml: (text: string) => parseAllDocuments(text).every(({ errors }) => errors.length === 0),
+};
 
 const blocks = pages().flatMap(blocksOf);
 
@@ -45,11 +52,19 @@ test('excerpts are lines of the file that they name, but for comments at their e
   expect(excerpts.length).toBeGreaterThan(0);
 });
 
-test('JavaScript and JSON can be read', () => {
-  const broken = [...allBlocks('js'), ...allBlocks('json')].filter(({ language, text }) =>
-    language === 'json' ? !isJson(text) : syntaxErrorsOf(text).length > 0,
+test('JavaScript, JSON and YAML can be read', () => {
+  const broken = (['js', 'json', 'yaml'] as const).flatMap((language) =>
+    allBlocks(language).filter(({ text }) => !READS[language](text)),
   );
   expect(broken.map(place)).toEqual([]);
+});
+
+test.each([
+  ['js', 'const a = ;'],
+  ['json', '{"a": }'],
+  ['yaml', 'a: [1'],
+] as const)('broken %s would be found', (language, text) => {
+  expect(READS[language](text)).toBe(false);
 });
 
 test('shell blocks hold verbs, scripts, files and variables that exist', () => {
@@ -102,6 +117,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function syntaxErrorsOf(text: string): readonly unknown[] {
-  return ts.transpileModule(text, { reportDiagnostics: true, compilerOptions: { allowJs: true } }).diagnostics ?? [];
+function isScript(text: string): boolean {
+  const { diagnostics } = ts.transpileModule(text, { reportDiagnostics: true, compilerOptions: { allowJs: true } });
+  return diagnostics?.length === 0;
 }
