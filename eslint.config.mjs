@@ -18,6 +18,7 @@ export default tseslint.config(
             'test/support/*.mjs',
             'test/crash/*.mjs',
             'bench/handlers/*.mjs',
+            'bench/telemetry/*.mjs',
           ],
         },
         tsconfigRootDir: import.meta.dirname,

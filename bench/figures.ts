@@ -3,7 +3,17 @@ export type Figures = Partial<Record<Area, Record<string, unknown>>>;
 
 /** Those of the relay, and one for each backend of the handlers. */
 export type Area =
-  'machine' | 'drain' | 'latency' | 'temporal' | 'idle' | 'recovery' | 'claim' | 'cpu' | 'memory' | Backend;
+  | 'machine'
+  | 'drain'
+  | 'latency'
+  | 'temporal'
+  | 'idle'
+  | 'recovery'
+  | 'claim'
+  | 'cpu'
+  | 'memory'
+  | 'telemetry'
+  | Backend;
 
 export type Backend = 'db' | 'nats';
 

@@ -12,21 +12,25 @@ interface Options {
   only?: string[];
   backend: Backend[];
   quick?: boolean;
+  events?: number;
   profile?: string;
 }
 
 const command = new Command('bench')
   .description(
-    'Measures on servers of its own, against bare loops: the relay (about 9 minutes), or the handlers in both backends (about 30).',
+    'Measures on servers of its own, against bare loops: the relay (about 9 minutes), the handlers in both backends (about 30), or what the worker itself costs: telemetry, start and memory (about 15).',
   )
   .addArgument(new Argument('[subject]', 'what is measured').choices(Object.keys(PARTS)).default('relay'))
   .option('--json', 'the last line on standard output is one JSON object, everything else goes to standard error')
   .option(
     '--only <parts>',
-    `comma-separated; relay: ${PARTS.relay.join(', ')}; handlers: ${PARTS.handlers.join(', ')}`,
+    `comma-separated; ${Object.entries(PARTS)
+      .map(([name, parts]) => `${name}: ${parts.join(', ')}`)
+      .join('; ')}`,
     list,
   )
   .option('--backend <names>', `handlers only: ${BACKENDS.join(', ')}, or both`, backends, [...BACKENDS])
+  .option('--events <number>', 'telemetry, memory only: how many are drained', Number)
   .option('--quick', 'smaller and shorter: to see that it works, not what it reaches')
   .option('--profile <directory>', "writes each worker's CPU profile there; slows the worker down")
   .parse();
@@ -47,7 +51,13 @@ void main();
 async function main(): Promise<void> {
   const rigs: Rig[] = [];
   const openRig: OpenRig = async (settings = {}) => {
-    const rig = Rig.create({ say, quick: options.quick ?? false, profileTo: options.profile, settings });
+    const rig = Rig.create({
+      say,
+      quick: options.quick ?? false,
+      profileTo: options.profile,
+      settings,
+      events: options.events,
+    });
     rigs.push(rig);
     say('starting PostgreSQL, NATS and Temporal');
     await rig.open();

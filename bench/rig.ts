@@ -37,6 +37,8 @@ export class Rig {
     readonly quick: boolean,
     private readonly profileTo: string | undefined,
     private readonly settings: NodeJS.ProcessEnv,
+    /** How many events, where a part lets that be chosen. */
+    readonly events: number | undefined,
   ) {}
 
   /**
@@ -48,9 +50,10 @@ export class Rig {
     quick: boolean;
     profileTo: string | undefined;
     settings?: NodeJS.ProcessEnv;
+    events?: number | undefined;
   }): Rig {
     const directory = mkdtempSync(join(tmpdir(), 'temporal-outbox-bench-'));
-    return new Rig(directory, options.say, options.quick, options.profileTo, options.settings ?? {});
+    return new Rig(directory, options.say, options.quick, options.profileTo, options.settings ?? {}, options.events);
   }
 
   /** Separate from `create`, so that what is half way up can be stopped. */
@@ -81,12 +84,24 @@ export class Rig {
     this.relay = new Relay(this.temporal, this.config.relayWorkflowId, metricsPort);
   }
 
+  /** The outbox in a schema of its own, migrated: what a worker with these settings works on. */
+  async schema(settings: NodeJS.ProcessEnv): Promise<{ config: Config; db: Database }> {
+    const config = loadConfig(this.environment(settings));
+    const db = openDatabase({
+      url: planning(config.databaseUrl, { enable_seqscan: 'off' }),
+      schema: config.schema,
+      poolSize: 2,
+      applicationName: 'bench',
+    });
+    this.onStop(() => db.close());
+    await migrate(db);
+    return { config, db };
+  }
+
   /** @param settings PostgreSQL's, for this pool's sessions only */
   database(poolSize = 2, settings: Record<string, string> = {}): Database {
-    const url = new URL(this.config.databaseUrl);
-    const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-    if (options.length > 0) url.searchParams.set('options', options.join(' '));
-    const db = openDatabase({ url: url.toString(), schema: this.config.schema, poolSize, applicationName: 'bench' });
+    const url = planning(this.config.databaseUrl, settings);
+    const db = openDatabase({ url, schema: this.config.schema, poolSize, applicationName: 'bench' });
     let closing: Promise<void> | undefined;
     const close = () => (closing ??= db.close());
     this.onStop(close);
@@ -137,4 +152,11 @@ export class Rig {
     this.onStop(() => server.stop());
     return server;
   }
+}
+
+function planning(databaseUrl: string, settings: Record<string, string>): string {
+  const url = new URL(databaseUrl);
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  if (options.length > 0) url.searchParams.set('options', options.join(' '));
+  return url.toString();
 }

@@ -11,12 +11,21 @@ import { idle } from './idle';
 import { latency } from './latency';
 import { recovery } from './recovery';
 import type { Rig } from './rig';
+import { cost } from './telemetry/cost';
+import { memory } from './telemetry/memory';
+import { start } from './telemetry/start';
 
 /** What can be measured. Parts run in the order given here, whatever was asked for first. */
 const RELAY = { drain, latency, idle, recovery, claim };
 const HANDLERS = { drain: drainHandled, latency: effectLatency, failing, storm, recovery: handlerRecovery };
 
-export const PARTS = { relay: Object.keys(RELAY), handlers: Object.keys(HANDLERS) };
+const TELEMETRY = { cost, start, memory };
+
+export const PARTS = {
+  relay: Object.keys(RELAY),
+  handlers: Object.keys(HANDLERS),
+  telemetry: Object.keys(TELEMETRY),
+};
 export type Subject = keyof typeof PARTS;
 export const BACKENDS: readonly Backend[] = ['db', 'nats'];
 
@@ -47,6 +56,15 @@ export async function measure(
     for (const [name, part] of Object.entries(RELAY).filter(isWanted)) {
       rig.say(`${name} …`);
       figures = merged(figures, await part(rig));
+    }
+    return figures;
+  }
+  if (wanted.subject === 'telemetry') {
+    const rig = await openRig();
+    figures = { machine: await describe(rig) };
+    for (const [name, part] of Object.entries(TELEMETRY).filter(isWanted)) {
+      rig.say(`${name} …`);
+      figures = merged(figures, { telemetry: await part(rig) });
     }
     return figures;
   }

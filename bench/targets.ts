@@ -1,5 +1,6 @@
 import type { Area, Figures } from './figures';
 import { handlerTargets } from './handlers/targets';
+import { telemetryTargets } from './telemetry/targets';
 
 export interface Target {
   readonly area: Area;
@@ -60,6 +61,7 @@ export const TARGETS: readonly Target[] = [
   { area: 'claim', figure: 'rowsRead', label: 'rows read by that claim', atMost: 50 },
   ...handlerTargets('db'),
   ...handlerTargets('nats'),
+  ...telemetryTargets(),
 ];
 
 export function valueOf(figures: Figures, area: Area, figure: string): number | undefined {

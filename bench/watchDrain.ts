@@ -19,14 +19,15 @@ const WITHIN_MS = 120_000;
  *
  * @param db a pool that plans no sequential scans
  * @param start lets the drain begin
+ * @param withinMs how long it may take at most
  * @returns milliseconds
  */
-export async function watchDrain(db: Database, start: () => Promise<void>): Promise<number> {
+export async function watchDrain(db: Database, start: () => Promise<void>, withinMs = WITHIN_MS): Promise<number> {
   const epoch = async () => (await db.query<{ epoch: string }>(FENCE)).rows[0]?.epoch;
   const some = async (sql: string) => (await db.query(sql)).rows.length > 0;
-  const deadline = performance.now() + WITHIN_MS;
+  const deadline = performance.now() + withinMs;
   const wait = async (ms: number) => {
-    if (performance.now() > deadline) throw new Error(`a drain was not over within ${WITHIN_MS} ms`);
+    if (performance.now() > deadline) throw new Error(`a drain was not over within ${withinMs} ms`);
     await sleep(ms);
   };
 

@@ -10,6 +10,9 @@ const STOP_WITHIN_MS = 30_000;
 
 /** The built worker as a process of its own, as a user runs it. */
 export class WorkerProcess {
+  /** What it wrote until it was ready. */
+  log = '';
+
   private constructor(
     private readonly child: ChildProcess,
     private readonly ended: Promise<void>,
@@ -34,7 +37,7 @@ export class WorkerProcess {
       const failed = (why: string) => reject(new Error(`${why}; it wrote:\n${written.trim()}`));
       const late = setTimeout(() => failed(`The worker was not ready within ${READY_WITHIN_MS} ms`), READY_WITHIN_MS);
       const listen = (text: string) => {
-        written += text;
+        worker.log = written += text;
         if (!written.includes(READY)) return;
         clearTimeout(late);
         child.stderr.off('data', listen);
