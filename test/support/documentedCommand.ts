@@ -30,6 +30,7 @@ export function wrongWith({ variables, words }: ShellCommand): string | undefine
   if (program === 'npx' && ['jest', 'tsx', 'eslint', 'prettier', 'tsc'].includes(rest[0] ?? ''))
     return missingFile(rest);
   if (program === 'node') return missingFile(rest);
+  if (program === 'docker') return wrongWithCompose(rest);
   return TOOLS.includes(program) ? undefined : `${program} is a program that no test knows`;
 }
 
@@ -67,6 +68,21 @@ function wrongWithNpm([verb = '', ...rest]: readonly string[]): string | undefin
   if (['i', 'install', 'ci', 'pack', 'audit'].includes(verb)) return undefined;
   const name = verb === 'run' ? (rest[0] ?? '') : verb;
   return name in scripts ? undefined : `npm ${verb} ${rest.join(' ')}: no such script`;
+}
+
+/** `docker compose [options] <verb> …` names services of ours, and what is run in one is judged like any command. */
+function wrongWithCompose(words: readonly string[]): string | undefined {
+  if (words[0] !== 'compose') return `docker ${words[0]}: only docker compose is used`;
+  const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+  const services = [...text.matchAll(/^ {2}([a-z-]+):$/gm)].map(([, name]) => name);
+  const at = words.findIndex((word) => ['exec', 'run', 'logs', 'restart', 'stop', 'up'].includes(word));
+  // Without the values of options.
+  const [named, ...inside] = words
+    .slice(at + 1)
+    .filter((word, index, all) => !word.startsWith('-') && all[index - 1] !== '--scale');
+  if (at === -1 || named === undefined) return undefined;
+  if (!services.includes(named)) return `${named} is no service of docker-compose.yml`;
+  return inside.length === 0 ? undefined : wrongWith({ variables: {}, words: inside });
 }
 
 function missingFile(words: readonly string[]): string | undefined {

@@ -86,6 +86,8 @@ test.each([
   ['export OUTBOX_BATCHSIZE=1', 'OUTBOX_BATCHSIZE is no setting'],
   ['OUTBOX_BATCH_SIZE=1 outbx status', 'outbx is a program that no test knows'],
   ['outbox status | jgrep .relay', 'jgrep'],
+  ['docker compose logs wroker', 'wroker is no service'],
+  ['docker compose exec worker outbox statsu', "unknown command 'statsu'"],
 ])('%j would be found', (text, problem) => {
   expect(commandsOf(text).map(wrongWith).filter(Boolean)).toEqual([expect.stringContaining(problem)]);
 });

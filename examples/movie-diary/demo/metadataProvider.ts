@@ -14,6 +14,10 @@ export interface MetadataProviderOptions extends Partial<Faults> {
   readonly seed?: number;
   /** Posters are named by it: one that is started anew must have the same. Default: a free one. */
   readonly port?: number;
+  /** Where it listens. Default: 127.0.0.1. */
+  readonly host?: string;
+  /** What posters are named by, where others reach it at another address than its own. */
+  readonly url?: string;
 }
 
 export interface MetadataProviderServer {
@@ -34,7 +38,7 @@ interface Answer {
  * 503 and some not at all. With the same seed the same calls fail.
  */
 export async function startMetadataProvider(options: MetadataProviderOptions = {}): Promise<MetadataProviderServer> {
-  const { seed = 20_260_103, port = 0, ...given } = options;
+  const { seed = 20_260_103, port = 0, host = '127.0.0.1', url: givenUrl, ...given } = options;
   let faults: Faults = { ...USUAL_FAULTS, ...given };
   const known = catalogue();
   const counted = () => ({ answered: 0, unknown: 0, unavailable: 0, reset: 0 });
@@ -62,9 +66,9 @@ export async function startMetadataProvider(options: MetadataProviderOptions = {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(port, host, resolve);
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = givenUrl ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     ...{ url, calls },
     fail: (some) => (faults = { ...faults, ...some }),
