@@ -103,8 +103,7 @@ describe('docker-compose.yml, as Docker Compose reads it', () => {
 
   it('checks the health of all that stays up, and starts nothing before what it needs is healthy or has ended well', () => {
     const staying = all.filter(([, service]) => !isTask(service));
-    // A worker answers to nobody yet: it is healthy as long as it runs.
-    expect(staying.filter(([, { healthcheck }]) => !healthcheck).map(([name]) => name)).toEqual(['worker']);
+    expect(staying.filter(([, { healthcheck }]) => !healthcheck).map(([name]) => name)).toEqual([]);
     const dependencies = all.flatMap(([name, { depends_on = {} }]) =>
       Object.entries(depends_on).map(([on, { condition }]) => ({ name, on, condition })),
     );

@@ -81,6 +81,7 @@ describe('npm start', () => {
     const again = await start(directory, FEW, {}, ports);
     await again.says('Up until Ctrl-C');
     expectExact(again.output());
+    expect(again.output()).toMatch(/The first event was handled \d+\.\d s after the start\./);
     expect(again.output()).toMatch(/Temporal UI: http:\/\/127\.0\.0\.1:\d+/);
     process.kill(-again.child.pid!, 'SIGINT');
     expect(await again.exited).toBe(0);

@@ -26,13 +26,19 @@ export function whatRuns(
 }
 
 /** What it took, in short: the comparison that follows says what came of it. */
-export function whatHappened({ requests, repeated, seconds }: JobDone, calls: Readonly<ProviderCalls>): string {
+export function whatHappened(
+  { requests, repeated, seconds, firstHandledAfter }: JobDone,
+  calls: Readonly<ProviderCalls>,
+): string {
   const outcomes = Object.values(calls).map(({ answered, unknown, unavailable, reset }) => ({
     all: answered + unknown + unavailable + reset,
     failed: unavailable + reset,
   }));
   const sum = (of: 'all' | 'failed') => outcomes.reduce((total, outcome) => total + outcome[of], 0);
   return [
+    ...(firstHandledAfter === undefined
+      ? []
+      : [`The first event was handled ${firstHandledAfter.toFixed(1)} s after the start.`]),
     `${requests} requests in ${seconds.toFixed(1)} s, ${repeated} of them sent more than once.`,
     `The metadata provider made ${sum('failed')} of ${sum('all')} calls fail; each was retried by the handler's delivery run.\n`,
   ].join('\n');

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { firstHandled } from './firstHandled';
 import { readFilms } from './films';
 import type { Instance } from './instance';
 import { waitFor, type Patience } from './patience';
@@ -15,6 +16,8 @@ export interface Running {
 export interface JobDone extends Replayed {
   readonly plan: Plan;
   readonly seconds: number;
+  /** From the start of the process until a handler had finished an event; undefined when none had to. */
+  readonly firstHandledAfter: number | undefined;
 }
 
 const STUCK = '`npx outbox status`, `npx outbox handlers` and `npx outbox dead list` say what waits, and why.';
@@ -45,13 +48,19 @@ export async function runJob(first: Running, second: Running, size: Size, patien
       bar.end();
     }
   };
+  const watching = new AbortController();
+  let firstHandledAfter: number | undefined;
+  const watch = firstHandled([first, second], AbortSignal.any([patience.signal, watching.signal]));
+  watch.then((seconds) => (firstHandledAfter = seconds)).catch(() => undefined);
   const sent: Replayed[] = [];
   for (const { name, phases } of plan.acts) {
     sent.push(await send(name, phases));
     await settleShown();
   }
+  watching.abort();
   return {
     plan,
+    firstHandledAfter,
     requests: sent.reduce((sum, { requests }) => sum + requests, 0),
     repeated: sent.reduce((sum, { repeated }) => sum + repeated, 0),
     seconds: (performance.now() - began) / 1_000,
