@@ -71,7 +71,7 @@ describe.each(pages)('$path', ({ path, text }) => {
   });
 });
 
-test('the adapters of the README hand over one statement, each placeholder with its value', async () => {
+test('the adapters hand over one statement, each placeholder with its value', async () => {
   const events = [{ type: 'Paid', aggregateType: 'order', aggregateId: '?', payload: { 'a?': '$1 ? :x' } }];
   const given: [string, unknown[]][] = [];
   await enqueueEvents(
