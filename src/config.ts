@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ConfigError } from './errors';
 import { DEFAULT_MAX_PAYLOAD_BYTES, NAME } from './event';
 import { schemaName, DEFAULT_SCHEMA } from './postgres/schemaName';
+import { readOverrides } from './retention/overrides';
 import { DEFAULT_METRICS_ADDRESS, METRICS_ADDRESS_FORM, parseMetricsAddress } from './telemetry/address';
 
 /** Environment variables, each with its default. Durations are in milliseconds; every one is a setting so that tests can shorten it. */
@@ -13,6 +14,21 @@ const whole = (byDefault: number, min: number, max: number, unit: string) => {
 const milliseconds = (byDefault: number, min = 1, max = 2_147_483_647) =>
   whole(byDefault, min, max, ' of milliseconds');
 const count = (byDefault: number, min = 1, max = 1_000_000_000) => whole(byDefault, min, max, '');
+/** How long something is kept; a hundred years at most. Null: for ever. */
+const kept = (byDefault: string) =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((text, context) => {
+      if (text === 'never') return null;
+      const ms = Number(text);
+      if (Number.isInteger(ms) && ms >= 1_000 && ms <= 3_153_600_000_000) return ms;
+      context.addIssue({
+        code: 'custom',
+        message: 'must be `never`, or a whole number of milliseconds from 1000 to 3153600000000',
+      });
+      return z.NEVER;
+    });
 const onOff = z.enum(['on', 'off']).default('on');
 const postgresUrl = z.string().refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text), {
   error: 'must be a URL such as postgres://user@host:5432/database',
@@ -85,6 +101,22 @@ const environment = z.object({
   OUTBOX_LEDGER_MAX_LEASE_MS: milliseconds(1_800_000),
   /** Longer than any stream keeps a message and any operator's pause: what is forgotten could be handled again (C18). */
   OUTBOX_LEDGER_RETENTION_MS: milliseconds(2_592_000_000, 1_000, 31_536_000_000),
+  /** Rows that are done. The ledger is what knows a redelivery; these are kept for people, `show` and `reconcile`. */
+  OUTBOX_DONE_RETENTION_MS: kept('604800000'),
+  /** Other ages of done rows by event type: `OrderPlaced=90d,Clicked=12h,ContractSigned=never`. */
+  OUTBOX_RETENTION_OVERRIDES: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const { overrides, problems } = readOverrides(text);
+      for (const message of problems) context.addIssue({ code: 'custom', message });
+      return overrides;
+    }),
+  /** What somebody gave up on purpose, and what still waits for somebody: nothing may go unasked. */
+  OUTBOX_SKIPPED_RETENTION_MS: kept('never'),
+  OUTBOX_DEAD_RETENTION_MS: kept('never'),
+  /** An hour's worth is removed in seconds, and 24 runs a day cost next to nothing in Temporal. */
+  OUTBOX_MAINTENANCE_MS: milliseconds(3_600_000, 1_000),
   OUTBOX_SWEEP_MS: milliseconds(15_000, 100),
   /** How long a waiting delivery may be overdue and untouched before the sweep takes its run for gone. */
   OUTBOX_SWEEP_AFTER_MS: milliseconds(120_000, 100),
@@ -159,6 +191,8 @@ export function loadConfig(env: Environment = process.env) {
     /** Apart from the relay's queue: a mass of failing deliveries must not stand in the way of claims and marks. */
     deliveryTaskQueue: `${read.OUTBOX_TASK_QUEUE ?? (schema === DEFAULT_SCHEMA ? 'outbox' : `outbox/${schema}`)}/deliveries`,
     consumerWorkflowId: schema === DEFAULT_SCHEMA ? 'outbox-consumer' : `outbox-consumer/${schema}`,
+    /** Of the Temporal Schedule, and of the runs that it starts, to which Temporal adds the time. */
+    maintenanceId: schema === DEFAULT_SCHEMA ? 'outbox-maintenance' : `outbox-maintenance/${schema}`,
     relayWorkflowId: schema === DEFAULT_SCHEMA ? 'outbox-relay' : `outbox-relay/${schema}`,
     relay: Object.freeze({
       batchSize: read.OUTBOX_BATCH_SIZE,
@@ -189,6 +223,13 @@ export function loadConfig(env: Environment = process.env) {
       missingHandlerMs: read.OUTBOX_MISSING_HANDLER_MS,
       newerVersionMs: read.OUTBOX_NEWER_VERSION_MS,
       runStartsPerSecond: read.OUTBOX_RUN_STARTS_PER_SECOND,
+    }),
+    retention: Object.freeze({
+      doneMs: read.OUTBOX_DONE_RETENTION_MS,
+      byType: Object.freeze(read.OUTBOX_RETENTION_OVERRIDES),
+      skippedMs: read.OUTBOX_SKIPPED_RETENTION_MS,
+      deadMs: read.OUTBOX_DEAD_RETENTION_MS,
+      everyMs: read.OUTBOX_MAINTENANCE_MS,
     }),
     worker: Object.freeze({
       stickyTimeoutMs: read.OUTBOX_STICKY_TIMEOUT_MS,

@@ -7,7 +7,7 @@ import { runWorker, type RunWorkerOptions } from './worker';
 
 export interface CreateWorkerOptions extends Pick<
   RunWorkerOptions,
-  'handlers' | 'events' | 'redactFailure' | 'onReady'
+  'handlers' | 'events' | 'redactFailure' | 'archive' | 'onReady'
 > {
   /** Default: `loadConfig()`, from the environment. */
   readonly config?: Config;

@@ -133,3 +133,12 @@ export class ReconcileError extends Error {
     this.name = 'ReconcileError';
   }
 }
+
+/** Rows that are to be put away before they are removed could not be: they stay. */
+export class ArchiveError extends Error {
+  readonly kind = 'archive';
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ArchiveError';
+  }
+}

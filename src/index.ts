@@ -1,5 +1,6 @@
 export { loadConfig, type Config } from './config';
 export {
+  ArchiveError,
   ConfigError,
   DeadLetterError,
   EnqueueError,
@@ -52,6 +53,7 @@ export {
 export { openDatabase, type Database, type Queryable } from './postgres/database';
 export { migrate, type MigrateResult } from './postgres/migrate';
 export { createLogger, type Logger } from './logger';
+export type { Archive, ArchiveBatch } from './retention/archive';
 export { reconcile, type ReconcileOptions } from './reconcile/reconcile';
 export type {
   DeadEvent,

@@ -15,6 +15,7 @@ import { connectDatabase } from './postgres/connect';
 import { openDatabase, type Database } from './postgres/database';
 import { checkVersion, migrateOrCheck } from './postgres/migrate';
 import { WakeListener } from './postgres/wake';
+import { recordArchive, type Archive } from './retention/archive';
 import { connectTemporal } from './temporal/connection';
 import { poll } from './temporal/poll';
 import { wake as wakeRun } from './temporal/identity';
@@ -47,6 +48,8 @@ export interface RunWorkerOptions {
   readonly telemetry?: Telemetry;
   /** Takes out of a failure's text what must not be stored or logged. */
   readonly redactFailure?: RedactFailure;
+  /** Is given rows before retention removes them. Once a worker had one, all of an installation need it. */
+  readonly archive?: Archive;
 }
 
 /**
@@ -76,6 +79,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     );
     opened.unshift(db);
     parts.db = db;
+    if (options.archive) await recordArchive(db, true);
 
     const redact = options.redactFailure;
     handling = new Handling(registry, { db, config, logger, metrics, redact, stopping });
@@ -130,6 +134,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
           temporal,
           client,
           handling,
+          archive: options.archive,
           logger,
           telemetry,
           stopping,

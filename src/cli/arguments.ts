@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { UUID } from '../event';
+import { AGE_WANTED, readAge } from '../retention/age';
+import { KINDS, type Kind } from '../retention/policy';
 
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 /** PostgreSQL's `integer`, which LIMIT and the like are given as. */
@@ -27,4 +29,19 @@ export function time(text: string): string {
     throw new InvalidArgumentError('Give a time as ISO 8601, such as 2026-07-01 or 2026-07-01T08:30:00Z.');
   }
   return read.toISOString();
+}
+
+/** @returns milliseconds */
+export function age(text: string): number {
+  const ms = readAge(text);
+  if (ms === undefined) throw new InvalidArgumentError(`Give ${AGE_WANTED}.`);
+  return ms;
+}
+
+/** In the order in which they are removed, whatever the order given. */
+export function kinds(text: string): Kind[] {
+  const given = text.split(',').map((part) => part.trim());
+  if (given.some((part) => !KINDS.includes(part as Kind)))
+    throw new InvalidArgumentError(`Give one or several of ${KINDS.join(', ')}, with commas between them.`);
+  return KINDS.filter((kind) => given.includes(kind));
 }

@@ -9,6 +9,7 @@ import { addForget } from '../commands/forget';
 import { addHandlers } from '../commands/handlers';
 import { addMigrate } from '../commands/migrate';
 import { addPause } from '../commands/pause';
+import { addPrune } from '../commands/prune';
 import { addReconcile } from '../commands/reconcile';
 import { addReemit } from '../commands/reemit';
 import { addResume } from '../commands/resume';
@@ -26,7 +27,7 @@ import { DATABASE, NATS, TEMPORAL } from './variables';
 /** In the order of the help: what one asks at night stands first. */
 const GROUPS: [group: string, verbs: ((program: Command) => void)[]][] = [
   ['What is the matter:', [addStatus, addShow, addDead, addHandlers, addReconcile]],
-  ['Mend it:', [addReemit, addRetry, addSkip, addForget, addPause, addResume, addDrain]],
+  ['Mend it:', [addReemit, addRetry, addSkip, addForget, addPause, addResume, addDrain, addPrune]],
   ['Run and set up:', [addWorker, addMigrate, addConfig, addEnqueue, addDev, addCompletion]],
 ];
 

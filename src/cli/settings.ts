@@ -1,6 +1,7 @@
 import type { ClientConfigProfile } from '@temporalio/envconfig';
 import type { Config, Environment } from '../config';
 import { maskUrl } from '../mask';
+import { overridesText } from '../retention/overrides';
 import { maskedTemporal } from './secrets';
 
 export interface Setting {
@@ -57,6 +58,11 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   OUTBOX_LEDGER_RENEW_MS: (config) => config.handling.renewMs,
   OUTBOX_LEDGER_MAX_LEASE_MS: (config) => config.handling.maxLeaseMs,
   OUTBOX_LEDGER_RETENTION_MS: (config) => config.handling.retentionMs,
+  OUTBOX_DONE_RETENTION_MS: (config) => config.retention.doneMs ?? 'never',
+  OUTBOX_RETENTION_OVERRIDES: (config) => overridesText(config.retention.byType) || undefined,
+  OUTBOX_SKIPPED_RETENTION_MS: (config) => config.retention.skippedMs ?? 'never',
+  OUTBOX_DEAD_RETENTION_MS: (config) => config.retention.deadMs ?? 'never',
+  OUTBOX_MAINTENANCE_MS: (config) => config.retention.everyMs,
   OUTBOX_SWEEP_MS: (config) => config.handling.sweepMs,
   OUTBOX_SWEEP_AFTER_MS: (config) => config.handling.sweepAfterMs,
   OUTBOX_COMPARE_MS: (config) => config.handling.compareMs,

@@ -25,6 +25,8 @@ export interface HandedOver extends WaitingDelivery {
  * Release and insert are one statement: between the two, another worker's claim would find neither and begin at once.
  * The claim of a worker that was taken over is not there to release; its successor sees the delivery through.
  *
+ * A row that is to hold the body is locked until the delivery is there: retention removes what nothing waits for.
+ *
  * Whoever only waits for another's claim never changes a delivery that is there: its owner may have failed meanwhile, and
  * its due time and reason are the right ones. Of two hand-overs of one handling in one statement the owner's counts.
  */
@@ -39,7 +41,7 @@ const HAND_OVER = `
        AND p.status = 'in_progress' AND p.started_at = ${startedAt('g.started')}
     RETURNING p.event_id, p.handler
   ), placed AS (
-    SELECT g.*, g.source = 'outbox' OR EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_id = g.event_id) AS in_outbox
+    SELECT g.*, g.source = 'outbox' OR EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_id = g.event_id FOR KEY SHARE) AS in_outbox
       FROM given g
      WHERE g.started IS NULL
         OR EXISTS (SELECT FROM released r WHERE r.event_id = g.event_id AND r.handler = g.handler)

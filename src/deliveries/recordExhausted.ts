@@ -17,7 +17,8 @@ export interface RecordedExhausted {
 
 /**
  * A claim whose lease is over is given up with it, as in a hand-over: the worker that held it is gone, and the broker
- * sends nobody else. A claim that was renewed meanwhile is left alone, and so is what is done or has a delivery.
+ * sends nobody else. A claim that was renewed meanwhile is left alone, and so is what is done or has a delivery. A row that is to
+ * hold the body is locked until the letter is there, as in a hand-over.
  */
 const RECORD = `
   WITH given AS MATERIALIZED (
@@ -33,7 +34,7 @@ const RECORD = `
     SELECT p.event_id, p.handler, p.status FROM :schema.processed_events p JOIN given USING (event_id, handler)
      WHERE NOT EXISTS (SELECT FROM released r WHERE r.event_id = p.event_id AND r.handler = p.handler)
   ), placed AS (
-    SELECT g.*, EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_id = g.event_id) AS in_outbox
+    SELECT g.*, EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_id = g.event_id FOR KEY SHARE) AS in_outbox
       FROM given g
      WHERE NOT EXISTS (SELECT FROM claims c WHERE c.event_id = g.event_id AND c.handler = g.handler)
   ), recorded AS (

@@ -1,26 +1,20 @@
 import type { Config } from '../config';
-import { PRUNE_CHUNK, pruneLedger } from '../ledger/prune';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Metrics } from '../telemetry/metrics';
 import { RunRefusedError, STARTS_AT_ONCE, type DeliveryRuns } from '../temporal/deliveryRuns';
 import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } from './sweep';
 
-/** Chunks of one look: a backlog of years is forgotten within the hour, and no look lasts long. */
-const PRUNE_CHUNKS = 20;
-/** An hour's worth is forgotten in a moment; a backlog of years takes its turn after turn. */
-const PRUNE_EVERY_MS = 60_000;
 /** After a mass failure there is more to start than one look can: the rest of the sweep has its turn too. */
 const LONGEST_LOOK_MS = 60_000;
 
 /**
  * Looks now and then for what nobody else would finish: deliveries without a run, rows whose last delivery ended while
- * its process died, ledger rows past their retention. Every worker sweeps; locked rows are left to the other.
+ * its process died. Every worker sweeps; locked rows are left to the other.
  */
 export class Sweeper {
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
-  private pruneAt = 0;
   private sweeping: Promise<void> = Promise.resolve();
 
   constructor(
@@ -53,8 +47,7 @@ export class Sweeper {
     const began = await this.attempt(() => this.startLostRuns());
     // Rows wait for deliveries in this backend only.
     const settled = config.backend !== 'db' || (await this.attempt(() => this.settleRows()));
-    const pruned = await this.attempt(() => this.prune());
-    if (!this.closed) metrics?.swept(began && settled && pruned ? 'done' : 'failed');
+    if (!this.closed) metrics?.swept(began && settled ? 'done' : 'failed');
   }
 
   /** @returns whether it went well */
@@ -72,19 +65,6 @@ export class Sweeper {
     const { db, logger } = this.deps;
     const settled = await settleLeftRows(db);
     if (settled > 0) logger.info({ rows: settled }, 'Settled rows whose deliveries were over');
-  }
-
-  private async prune(): Promise<void> {
-    const { db, config, logger } = this.deps;
-    if (performance.now() < this.pruneAt) return;
-    this.pruneAt = performance.now() + PRUNE_EVERY_MS;
-    let pruned = 0;
-    for (let chunk = 0; chunk < PRUNE_CHUNKS && !this.closed; chunk++) {
-      const rows = await pruneLedger(db, config.handling.retentionMs);
-      pruned += rows;
-      if (rows < PRUNE_CHUNK) break;
-    }
-    if (pruned > 0) logger.info({ rows: pruned }, 'Forgot ledger rows past their retention');
   }
 
   private async startLostRuns(): Promise<void> {

@@ -4,11 +4,11 @@ import { HandlerError } from '../errors';
 import type { RunWorkerOptions } from '../worker';
 import { isHandler, type Handler } from './defineHandler';
 
-type Loaded = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure'>;
+type Loaded = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure' | 'archive'>;
 
 /**
- * Reads handlers from a module: its export `handlers` (an array), or every handler that it exports; with `events` and
- * `redactFailure` when it exports those.
+ * Reads handlers from a module: its export `handlers` (an array), or every handler that it exports; with `events`,
+ * `redactFailure` and `archive` when it exports those.
  *
  * @param path relative to the working directory; CommonJS or ES module, and TypeScript where the process can load it
  * @throws HandlerError that names the module when it cannot be loaded or has no handlers
@@ -24,7 +24,7 @@ export async function loadHandlers(path: string): Promise<Loaded> {
   }
   // What a CommonJS module exports stands under `default` when it could not be told beforehand.
   const exported = { ...(module.default as Record<string, unknown> | undefined), ...module };
-  const { events, redactFailure } = exported as Loaded;
+  const { events, redactFailure, archive } = exported as Loaded;
   const handlers = Array.isArray(exported.handlers)
     ? (exported.handlers as Handler[])
     : Object.values(exported).filter(isHandler);
@@ -33,5 +33,5 @@ export async function loadHandlers(path: string): Promise<Loaded> {
       `The module ${path} exports no handlers: export \`handlers\`, an array of what defineHandler returns`,
     );
   }
-  return { handlers, ...(events && { events }), ...(redactFailure && { redactFailure }) };
+  return { handlers, ...(events && { events }), ...(redactFailure && { redactFailure }), ...(archive && { archive }) };
 }

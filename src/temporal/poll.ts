@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createConsumerActivities } from '../activities/consumer';
 import { createDeliveryActivities } from '../activities/delivery';
+import { createMaintenanceActivities } from '../activities/maintenance';
 import { createRelayActivities } from '../activities/relay';
 import type { Broker } from '../broker';
 import type { Config } from '../config';
@@ -12,10 +13,12 @@ import type { Handling } from '../handlers/handling';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
+import type { Archive } from '../retention/archive';
 import { within } from '../within';
 import type { Telemetry } from '../telemetry/telemetry';
 import type { TemporalConnection } from './connection';
 import { joinConsumer } from './consumerStart';
+import { scheduleMaintenance } from './maintenanceSchedule';
 import { startRelay } from './relayStart';
 import { ensureSearchAttributes } from './searchAttributes';
 import { createWorkers } from './workers';
@@ -33,6 +36,7 @@ export interface Polling {
   readonly temporal: TemporalConnection;
   readonly client: Client;
   readonly handling: Handling;
+  readonly archive: Archive | undefined;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly stopping: AbortSignal;
@@ -76,6 +80,7 @@ export async function poll(deps: Polling): Promise<void> {
     relay: relay.activities,
     consumer,
     handlers: registry.size,
+    maintenance: createMaintenanceActivities({ db, config, logger, archive: deps.archive, stopping }),
     delivery: registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 
@@ -86,6 +91,8 @@ export async function poll(deps: Polling): Promise<void> {
   const running = Promise.all(runs);
   stopping.addEventListener('abort', stop, { once: true });
   running.catch(() => undefined);
+  // Beside the start: nothing waits for it.
+  const scheduled = scheduleMaintenance(client, config, logger);
   try {
     if (stopping.aborted) stop();
     else {
@@ -102,7 +109,7 @@ export async function poll(deps: Polling): Promise<void> {
     membership.leave();
     // Also when one of the two failed: the other must not poll on without it.
     stop();
-    await Promise.allSettled(runs);
+    await Promise.allSettled([...runs, scheduled]);
     // Of backend `nats`, where handlers run beside the receive that took their events in. The end of the grace cuts them
     // short; what they and their ledger claims came to is written before the connections go.
     if (stopping.aborted) await within(config.worker.shutdownGraceMs, handling.fastPath.whenIdle());

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConsumerActivities } from '../activities/consumer';
 import type { createDeliveryActivities } from '../activities/delivery';
+import type { MaintenanceActivities } from '../activities/maintenance';
 import type { RelayActivities } from '../activities/relay';
 import type { Config } from '../config';
 
@@ -14,6 +15,7 @@ export interface WorkersOptions {
   readonly ownQueue: string;
   readonly bundle: { readonly codePath: string } | undefined;
   readonly relay: RelayActivities;
+  readonly maintenance: MaintenanceActivities;
   /** Absent in a process that does not receive from a broker. */
   readonly consumer: ConsumerActivities | undefined;
   /** Absent in a process without handlers. */
@@ -26,7 +28,7 @@ const MAX_ATTEMPTS_AT_ONCE = 100;
 
 /** One Temporal worker for each task queue that this process polls. */
 export async function createWorkers(options: WorkersOptions): Promise<Worker[]> {
-  const { config, connection, namespace, ownQueue, relay, consumer, delivery, handlers } = options;
+  const { config, connection, namespace, ownQueue, relay, maintenance, consumer, delivery, handlers } = options;
   const common = {
     ...{ connection, namespace },
     shutdownGraceTime: config.worker.shutdownGraceMs,
@@ -41,7 +43,7 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
       ...common,
       ...workflows,
       taskQueue: config.taskQueue,
-      activities: { ...relay, ...(consumer && { acknowledge: consumer.acknowledge }) },
+      activities: { ...relay, ...maintenance, ...(consumer && { acknowledge: consumer.acknowledge }) },
       // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
       maxCachedWorkflows: 50,
       tuner: slots(10, 20),

@@ -1,3 +1,4 @@
 export { consumer } from './consumer';
 export { deliverEvent } from './deliverEvent';
+export { maintenance } from './maintenance';
 export { relay } from './relay';

@@ -4,12 +4,10 @@ import { handOver, type HandOver } from '../../src/deliveries/handOver';
 import { claimLedger, type LedgerKey } from '../../src/ledger/claim';
 import { finishLedger, releaseLedger, renewLedger, type Runner } from '../../src/ledger/finish';
 import { Leases } from '../../src/ledger/leases';
-import { PRUNE_CHUNK, pruneLedger } from '../../src/ledger/prune';
 import { cloneDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 
 const TIMES = { leaseMs: 30_000, maxLeaseMs: 1_800_000 };
-const DAY_MS = 86_400_000;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -166,29 +164,5 @@ describe('a hand-over', () => {
     expect(await handOver(database.db, [failed(eventId, null)])).toEqual([]);
     const { rows } = await database.db.query(`SELECT state, attempts FROM :schema.deliveries`);
     expect(rows).toEqual([{ state: 'dead', attempts: 1 }]);
-  });
-});
-
-describe('retention', () => {
-  it('forgets what was done longer ago than 30 days, in small chunks, and nothing else (C18)', async () => {
-    const done = (count: number, age: string) =>
-      database.db.query(
-        `INSERT INTO :schema.processed_events (event_id, handler, status, processed_at)
-         SELECT gen_random_uuid(), 'h', 'done', clock_timestamp() - $2::interval FROM generate_series(1, $1::integer)`,
-        [count, age],
-      );
-    await done(PRUNE_CHUNK + 5, '30 days 1 hour');
-    await done(3, '29 days 23 hours');
-    await claimed(keys(2));
-    await database.db.query(
-      `UPDATE :schema.processed_events SET started_at = started_at - interval '40 days' WHERE status = 'in_progress'`,
-    );
-    expect(await pruneLedger(database.db, 30 * DAY_MS)).toBe(PRUNE_CHUNK);
-    expect(await pruneLedger(database.db, 30 * DAY_MS)).toBe(5);
-    expect(await pruneLedger(database.db, 30 * DAY_MS)).toBe(0);
-    expect(await statuses()).toEqual([
-      { status: 'done', count: 3 },
-      { status: 'in_progress', count: 2 },
-    ]);
   });
 });

@@ -353,9 +353,7 @@ describe('a role that may not create tables', () => {
     for (const run of [migrateOrCheck, checkVersion]) {
       await expect(run(limited)).rejects.toMatchObject({
         kind: 'outdated-database',
-        message: expect.stringMatching(
-          /lacks 0003_relay, 0004_deliveries, 0005_handlers_since: run `outbox migrate`/,
-        ) as string,
+        message: expect.stringContaining(`lacks ${NAMES.slice(2).join(', ')}: run \`outbox migrate\``) as string,
       });
     }
     expect(await versionsOf(database.db)).toEqual(ALL_VERSIONS.slice(0, 2));

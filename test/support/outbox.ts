@@ -46,7 +46,7 @@ export interface InProcessWorker {
 }
 
 /** What a worker in this process is given beside its settings. */
-export type HandlingOptions = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure'>;
+export type HandlingOptions = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure' | 'archive'>;
 
 export interface WorkerProcess {
   readonly child: ChildProcess;
@@ -113,6 +113,7 @@ export class TestOutbox {
         Promise.all(
           [outbox.relay(), outbox.consumer()].map((run) => run.terminate('the test is over').catch(() => undefined)),
         ),
+      () => outbox.endMaintenance(),
     );
     return outbox;
   }
@@ -131,6 +132,23 @@ export class TestOutbox {
 
   consumer() {
     return this.client.workflow.getHandle(this.config().consumerWorkflowId);
+  }
+
+  /** The clean-up's schedule, which every worker makes. */
+  maintenance() {
+    return this.client.schedule.getHandle(this.config().maintenanceId);
+  }
+
+  private async endMaintenance(): Promise<void> {
+    const schedule = await this.maintenance()
+      .describe()
+      .catch(() => undefined);
+    if (!schedule) return;
+    await this.maintenance().delete();
+    const runs = schedule.info.runningActions.map(({ workflow }) =>
+      this.client.workflow.getHandle(workflow.workflowId),
+    );
+    await Promise.all(runs.map((run) => run.terminate('the test is over').catch(() => undefined)));
   }
 
   status(): Promise<RelayStatus> {

@@ -62,6 +62,31 @@ describe('loadConfig', () => {
     expect(variables).toHaveLength(11);
   });
 
+  it('reads how long rows are kept, and names each age that cannot be read', () => {
+    expect(loadConfig({}).retention).toEqual({
+      ...{ doneMs: 7 * 86_400_000, byType: {}, skippedMs: null, deadMs: null, everyMs: 3_600_000 },
+    });
+    const byType = 'OrderPlaced=90d, Clicked=36h,ContractSigned=never,constructor=1500ms';
+    expect(loadConfig({ OUTBOX_RETENTION_OVERRIDES: byType, OUTBOX_DONE_RETENTION_MS: 'never' }).retention).toMatchObject({
+      ...{ doneMs: null, byType: { OrderPlaced: 90 * 86_400_000, Clicked: 36 * 3_600_000, ContractSigned: null, constructor: 1_500 } },
+    });
+    expect(
+      problemsOf({
+        OUTBOX_DEAD_RETENTION_MS: '999',
+        OUTBOX_SKIPPED_RETENTION_MS: '90d',
+        OUTBOX_RETENTION_OVERRIDES: 'A=90,B=1d,B=2d,a b=1d,C,D=40000d',
+      }),
+    ).toEqual([
+      expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: the age of A must be never, or an age such as 90d.*not "90"$/),
+      expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: B stands in it twice$/),
+      expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: "a b=1d" is not <event type>=<age>/),
+      expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: the age of C /),
+      expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: the age of D /),
+      expect.stringMatching(/^OUTBOX_SKIPPED_RETENTION_MS: must be `never`, or a whole number of milliseconds/),
+      expect.stringMatching(/^OUTBOX_DEAD_RETENTION_MS: must be `never`/),
+    ]);
+  });
+
   it('says in its message how many problems there are, and each of them', () => {
     expect(() => loadConfig({ OUTBOX_POLL_MS: 'x', NATS_MODE: 'x' })).toThrow(/2 problems[^]*NATS_MODE[^]*OUTBOX_POLL_MS|2 problems[^]*OUTBOX_POLL_MS[^]*NATS_MODE/);
     expect(() => loadConfig({ NATS_MODE: 'x' })).toThrow(/a problem/);

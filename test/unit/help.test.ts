@@ -82,7 +82,7 @@ test('`outbox --help` names every verb of the design', () => {
   expect(found.sort()).toEqual(
     [
       ...['completion', 'config', 'dead', 'dev', 'drain', 'enqueue', 'forget', 'handlers', 'migrate', 'pause'],
-      ...['reconcile', 'reemit', 'resume', 'retry', 'show', 'skip', 'status', 'worker'],
+      ...['prune', 'reconcile', 'reemit', 'resume', 'retry', 'show', 'skip', 'status', 'worker'],
     ].sort(),
   );
 });
