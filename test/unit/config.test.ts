@@ -67,8 +67,13 @@ describe('loadConfig', () => {
       ...{ doneMs: 7 * 86_400_000, byType: {}, skippedMs: null, deadMs: null, everyMs: 3_600_000 },
     });
     const byType = 'OrderPlaced=90d, Clicked=36h,ContractSigned=never,constructor=1500ms';
-    expect(loadConfig({ OUTBOX_RETENTION_OVERRIDES: byType, OUTBOX_DONE_RETENTION_MS: 'never' }).retention).toMatchObject({
-      ...{ doneMs: null, byType: { OrderPlaced: 90 * 86_400_000, Clicked: 36 * 3_600_000, ContractSigned: null, constructor: 1_500 } },
+    expect(
+      loadConfig({ OUTBOX_RETENTION_OVERRIDES: byType, OUTBOX_DONE_RETENTION_MS: 'never' }).retention,
+    ).toMatchObject({
+      ...{
+        doneMs: null,
+        byType: { OrderPlaced: 90 * 86_400_000, Clicked: 36 * 3_600_000, ContractSigned: null, constructor: 1_500 },
+      },
     });
     expect(
       problemsOf({
@@ -77,7 +82,9 @@ describe('loadConfig', () => {
         OUTBOX_RETENTION_OVERRIDES: 'A=90,B=1d,B=2d,a b=1d,C,D=40000d',
       }),
     ).toEqual([
-      expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: the age of A must be never, or an age such as 90d.*not "90"$/),
+      expect.stringMatching(
+        /^OUTBOX_RETENTION_OVERRIDES: the age of A must be never, or an age such as 90d.*not "90"$/,
+      ),
       expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: B stands in it twice$/),
       expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: "a b=1d" is not <event type>=<age>/),
       expect.stringMatching(/^OUTBOX_RETENTION_OVERRIDES: the age of C /),
