@@ -74,7 +74,7 @@ export function addPrune(program: Command): void {
   });
 }
 
-const DETAILS = `
+const DETAILS = `\
   ledger   handlings that are done. No younger ones than its setting says: a
            redelivery would be handled a second time
   done     events that are done
