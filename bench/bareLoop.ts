@@ -24,12 +24,15 @@ async function main(): Promise<void> {
 async function publishEach(): Promise<Work> {
   const { headersOf } = builtHeaders();
   const { subjectOf } = builtSubject();
-  const { url, publishTimeoutMs: timeout, subjectPrefix } = config.nats;
+  const { url, publishTimeoutMs: timeout, subjectPrefix, cloudEventsSource } = config.nats;
   const js = jetstream(await connect({ servers: url }), { timeout });
   return async (events) => {
     await Promise.all(
       events.map((event) =>
-        js.publish(subjectOf(subjectPrefix, event) ?? '', event.payload, { headers: headersOf(event), timeout }),
+        js.publish(subjectOf(subjectPrefix, event) ?? '', event.payload, {
+          headers: headersOf(event, cloudEventsSource),
+          timeout,
+        }),
       ),
     );
   };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
+import { encodeAttribute } from './broker/cloudEvent';
 import { ConfigError } from './errors';
 import { DEFAULT_MAX_PAYLOAD_BYTES, NAME } from './event';
 import { schemaName, DEFAULT_SCHEMA } from './postgres/schemaName';
@@ -41,6 +42,14 @@ const natsUrls = z
     { error: 'must be a URL such as nats://host:4222, or several with commas between them' },
   );
 const file = z.string().refine((path) => existsSync(path), { error: 'names a file that does not exist' });
+/** As RFC 3986 has it, and short enough for the room that is kept for headers. */
+const uriReference = z
+  .string()
+  .refine((text) => encodeAttribute(text).length <= 256, 'must have at most 256 characters, of which % counts as 3')
+  .regex(
+    /^([a-z][a-z0-9+.-]*:|(?![^/?#]*:))([\w.~!$&'()*+,;=:@/?[\]-]|%[0-9a-f]{2})+(#([\w.~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*)?$/i,
+    'must be a URI reference such as https://orders.example.com/outbox, urn:example:orders or /orders',
+  );
 const token = (what: string) => z.string().regex(NAME, `${what} may hold letters, digits, _ and - only`);
 
 const environment = z.object({
@@ -67,6 +76,8 @@ const environment = z.object({
   OUTBOX_SUBJECT_PREFIX: token('a subject prefix').default('events'),
   OUTBOX_DUPLICATE_WINDOW_MS: milliseconds(3_600_000, 100),
   OUTBOX_ACK_WAIT_MS: milliseconds(10_000, 100),
+  /** `ce-source` of every event, a URI reference. Default: `/outbox/<schema>`. */
+  OUTBOX_CLOUDEVENTS_SOURCE: uriReference.optional(),
   EVENT_QUEUE_MAX_ATTEMPTS: count(10),
 
   OUTBOX_TASK_QUEUE: z.string().min(1).max(200).optional(),
@@ -185,6 +196,7 @@ export function loadConfig(env: Environment = process.env) {
       durable: schema === DEFAULT_SCHEMA ? 'outbox' : `outbox-${schema}`,
       duplicateWindowMs: read.OUTBOX_DUPLICATE_WINDOW_MS,
       ackWaitMs: read.OUTBOX_ACK_WAIT_MS,
+      cloudEventsSource: read.OUTBOX_CLOUDEVENTS_SOURCE ?? `/outbox/${schema}`,
       publishTimeoutMs: read.OUTBOX_PUBLISH_TIMEOUT_MS,
     }),
     taskQueue: read.OUTBOX_TASK_QUEUE ?? (schema === DEFAULT_SCHEMA ? 'outbox' : `outbox/${schema}`),

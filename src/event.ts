@@ -70,5 +70,9 @@ export const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 /** A header name becomes a line of a NATS message; these prefixes carry the record itself, or steer the broker. */
 export const RESERVED_HEADER = /^(nats-|outbox-)/i;
 
+/** Made from the event wherever it is published; an application's own `ce-…` extension attributes are not. */
+export const DERIVED_HEADER =
+  /^ce-(specversion|id|source|type|time|subject|datacontenttype|partitionkey|correlationid|causationid|traceparent|tracestate)$/i;
+
 /** As PostgreSQL takes one; other spellings that it takes too (braces, no dashes) would be other texts for one id. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

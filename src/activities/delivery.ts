@@ -27,6 +27,7 @@ import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
 import type { Metrics } from '../telemetry/metrics';
+import { HandlerSpans } from '../tracing/handlerSpans';
 import type { AttemptFailure, AttemptResult, SkipRequest } from '../workflows/deliveryMessages';
 import { heartbeating } from './heartbeating';
 
@@ -53,7 +54,11 @@ interface Request {
  * workflow hears of it: an answer that is lost changes nothing.
  */
 class Deliverer {
-  constructor(private readonly deps: DeliveryDeps) {}
+  private readonly spans: HandlerSpans;
+
+  constructor(private readonly deps: DeliveryDeps) {
+    this.spans = new HandlerSpans(deps.config, deps.redact);
+  }
 
   async attempt(handlerName: string, { eventId }: Request): Promise<AttemptResult> {
     const { db, config } = this.deps;
@@ -112,7 +117,7 @@ class Deliverer {
         ...(tx && { tx }),
         ending: this.deps.ending,
         endingGraceMs: endingGraceMs(config),
-        ...{ loss, metrics },
+        ...{ loss, metrics, spans: this.spans },
       });
     const result = handler.transactional
       ? await this.deps.transactions.with(() => this.inTransaction(handler, attempt, enter))

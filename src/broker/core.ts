@@ -4,6 +4,7 @@ import type { Logger } from '../logger';
 import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
 import { NatsLink } from './link';
+import { tracePublishes } from '../tracing/publishSpans';
 import { prepare } from './prepare';
 import { subjectOf } from './subject';
 
@@ -48,7 +49,8 @@ export class CoreBroker implements Broker {
     return this.link.close();
   }
 
-  async publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void> {
+  async publish(events: readonly ClaimedEvent[], given: Settle): Promise<void> {
+    const settle = tracePublishes(events, given, this.config.nats.subjectPrefix);
     const sent: ClaimedEvent[] = [];
     const violations = new Map<string, string>();
     this.calls.add(violations);
@@ -72,7 +74,7 @@ export class CoreBroker implements Broker {
   private send(event: ClaimedEvent): Outcome | undefined {
     const connection = this.link.connection;
     if (!connection || !this.link.up) return { kind: 'away', reason: this.link.reason };
-    const message = prepare(event, this.config.nats.subjectPrefix, connection.info?.max_payload);
+    const message = prepare(event, this.config.nats, connection.info?.max_payload);
     if ('kind' in message) return message;
     try {
       connection.publish(message.subject, event.payload, { headers: message.headers });

@@ -6,6 +6,7 @@ import type { Broker, Outcome, Settle } from './broker';
 import { sortFailure } from './failures';
 import { headersOf } from './headers';
 import { NatsLink } from './link';
+import { tracePublishes } from '../tracing/publishSpans';
 import { bytesOf, prepare, type Message } from './prepare';
 import { ensureTopology, type Topology } from './topology';
 
@@ -79,10 +80,11 @@ export class JetStreamBroker implements Broker {
       flight.settle({ kind: 'away', reason: 'the worker closed the connection' });
   }
 
-  publish(events: readonly ClaimedEvent[], settle: Settle): Promise<void> {
+  publish(events: readonly ClaimedEvent[], given: Settle): Promise<void> {
+    const settle = tracePublishes(events, given, this.config.nats.subjectPrefix);
     const messages: Message[] = [];
     for (const event of events) {
-      const message = prepare(event, this.config.nats.subjectPrefix, this.link.connection?.info?.max_payload);
+      const message = prepare(event, this.config.nats, this.link.connection?.info?.max_payload);
       if ('kind' in message) settle(event, message);
       else messages.push(message);
     }
@@ -131,7 +133,13 @@ export class JetStreamBroker implements Broker {
       if (flight.settled) return;
       if (await this.isAway(failure)) return flight.settle({ kind: 'away', reason: this.link.reason });
       // A batch without an answer may be stored: published again under the same ids, that is found out.
-      if (flight.cancel()) await (await this.publishSingly(messages.map(withoutBatch), settle)).answered;
+      if (flight.cancel())
+        await (
+          await this.publishSingly(
+            messages.map((message) => this.withoutBatch(message)),
+            settle,
+          )
+        ).answered;
     }
   }
 
@@ -184,6 +192,11 @@ export class JetStreamBroker implements Broker {
     }
   }
 
+  /** The client wrote the batch's headers into ours; a single publish must not carry them. */
+  private withoutBatch(message: Message): Message {
+    return { ...message, headers: headersOf(message.event, this.config.nats.cloudEventsSource) };
+  }
+
   private async isAway({ kind }: Outcome): Promise<boolean> {
     return (kind === 'away' || kind === 'unanswered') && !(await this.link.check());
   }
@@ -225,11 +238,6 @@ async function sendBatch(js: JetStreamClient, messages: readonly Message[], time
   const batch = await js.startBatch(first.subject, first.event.payload, { headers: first.headers, timeout });
   for (const { event, subject, headers } of rest) batch.add(subject, event.payload, { headers });
   await batch.commit(last.subject, last.event.payload, { headers: last.headers, timeout });
-}
-
-/** The client wrote the batch's headers into ours; a single publish must not carry them. */
-function withoutBatch(message: Message): Message {
-  return { ...message, headers: headersOf(message.event) };
 }
 
 function settleAll(messages: readonly Message[], settle: Settle, outcome: Outcome): void {

@@ -1,4 +1,5 @@
 import type { MsgHdrs } from 'nats';
+import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
 import type { Outcome } from './broker';
 import { headerBytes, headersOf } from './headers';
@@ -14,8 +15,12 @@ export interface Message {
  * The message, or why there will never be one. Measured here because the server answers a message over its limit by
  * closing the connection, with all that is in flight (C10).
  */
-export function prepare(event: ClaimedEvent, prefix: string, serverLimit = Infinity): Message | Outcome {
-  const subject = subjectOf(prefix, event);
+export function prepare(
+  event: ClaimedEvent,
+  nats: Pick<Config['nats'], 'subjectPrefix' | 'cloudEventsSource'>,
+  serverLimit = Infinity,
+): Message | Outcome {
+  const subject = subjectOf(nats.subjectPrefix, event);
   if (subject === undefined) {
     return {
       kind: 'refused',
@@ -23,7 +28,7 @@ export function prepare(event: ClaimedEvent, prefix: string, serverLimit = Infin
     };
   }
   try {
-    const message = { event, subject, headers: headersOf(event) };
+    const message = { event, subject, headers: headersOf(event, nats.cloudEventsSource) };
     const bytes = bytesOf(message);
     if (bytes <= serverLimit) return message;
     return { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the broker takes ${serverLimit}` };

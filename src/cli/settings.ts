@@ -33,6 +33,7 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   OUTBOX_SUBJECT_PREFIX: (config) => config.nats.subjectPrefix,
   OUTBOX_DUPLICATE_WINDOW_MS: (config) => config.nats.duplicateWindowMs,
   OUTBOX_ACK_WAIT_MS: (config) => config.nats.ackWaitMs,
+  OUTBOX_CLOUDEVENTS_SOURCE: (config) => config.nats.cloudEventsSource,
   EVENT_QUEUE_MAX_ATTEMPTS: (config) => config.maxAttempts,
   OUTBOX_TASK_QUEUE: (config) => config.taskQueue,
   OUTBOX_BATCH_SIZE: (config) => config.relay.batchSize,

@@ -1,8 +1,9 @@
 import type { MsgHdrs } from 'nats';
 import { v4 as randomId, v5 as nameId } from 'uuid';
 import { decodeHeaderValue } from '../broker/headers';
-import { NAME, RESERVED_HEADER, UUID } from '../event';
+import { DERIVED_HEADER, NAME, RESERVED_HEADER, UUID } from '../event';
 import type { IncomingEvent } from '../handlers/incoming';
+import { readCloudEvent, type CloudEvent } from './cloudEvent';
 
 /** Namespace of the ids that foreign messages get. Changing it would make every such message a new event. */
 const NAMESPACE = '6d6f7669-6520-5469-8172-790a6f757462';
@@ -25,34 +26,52 @@ export type Position = { readonly stream: string; readonly sequence: number; rea
  * subject and position, so that the same message is the same event at every delivery.
  */
 export function incomingEvent(message: Message, prefix: string, position: Position): IncomingEvent {
-  const { headers } = message;
-  const eventId = idOf(text(headers, 'Nats-Msg-Id'), position);
-  const availableAt = timeIn(text(headers, 'Outbox-Available-At'));
+  const fields = fieldsOf(message.headers);
+  const ours = fields.has('Outbox-Event-Type');
+  const cloud = ours ? undefined : readCloudEvent(fields);
+  const eventId = idOf(text(fields, 'Nats-Msg-Id'), cloud, position);
+  const availableAt = timeIn(text(fields, 'Outbox-Available-At'));
   const fromSubject = namesIn(message.subject, prefix);
   return {
     eventId,
-    eventType: name(headers, 'Outbox-Event-Type') ?? fromSubject.eventType,
-    aggregateType: name(headers, 'Outbox-Aggregate-Type') ?? fromSubject.aggregateType,
+    eventType: name(fields, 'Outbox-Event-Type') ?? named(cloud?.type) ?? fromSubject.eventType,
+    aggregateType: name(fields, 'Outbox-Aggregate-Type') ?? fromSubject.aggregateType,
     // An aggregate of its own: under one common name all such messages would wait for one another.
-    aggregateId: text(headers, 'Outbox-Aggregate-Id') ?? eventId,
-    companyId: uuid(headers, 'Outbox-Company-Id'),
-    orgUnitId: uuid(headers, 'Outbox-Org-Unit-Id'),
+    aggregateId: text(fields, 'Outbox-Aggregate-Id') ?? bounded(cloud?.subject ?? cloud?.partitionkey) ?? eventId,
+    companyId: uuid(fields, 'Outbox-Company-Id'),
+    orgUnitId: uuid(fields, 'Outbox-Org-Unit-Id'),
     payload: Buffer.from(message.data).toString(),
-    headers: foreignHeaders(headers),
-    version: versionOf(text(headers, 'Outbox-Version')),
-    correlationId: text(headers, 'Outbox-Correlation-Id'),
-    causationId: text(headers, 'Outbox-Causation-Id'),
-    occurredAt: timeOf(text(headers, 'Outbox-Occurred-At'), position?.at ?? new Date()),
+    headers: foreignHeaders(fields, ours, cloud),
+    version: versionOf(text(fields, 'Outbox-Version')),
+    correlationId: maybeEmpty(fields, 'Outbox-Correlation-Id') ?? bounded(cloud?.correlationid),
+    causationId: maybeEmpty(fields, 'Outbox-Causation-Id') ?? bounded(cloud?.causationid),
+    occurredAt: timeOf(text(fields, 'Outbox-Occurred-At') ?? cloud?.time ?? null, position?.at ?? new Date()),
     ...(availableAt !== null && { availableAt }),
     source: position ? `${position.stream}/${position.sequence}` : 'core/0',
   };
 }
 
-function idOf(given: string | null, position: Position): string {
-  if (given !== null && UUID.test(given)) return given.toLowerCase();
+/** Whether its id is its publisher's, and not that of its place in the stream. */
+export function bringsId(headers: MsgHdrs | undefined): boolean {
+  const fields = fieldsOf(headers);
+  return text(fields, 'Nats-Msg-Id') !== null || readCloudEvent(fields) !== undefined;
+}
+
+function idOf(given: string | null, cloud: CloudEvent | undefined, position: Position): string {
   const stream = position?.stream ?? 'core';
-  if (given !== null) return nameId(`${stream}/id/${given}`, NAMESPACE);
+  if (given !== null) return UUID.test(given) ? given.toLowerCase() : nameId(`${stream}/id/${given}`, NAMESPACE);
+  // Source and id together are unique, wherever the event was published.
+  if (cloud) return UUID.test(cloud.id) ? cloud.id.toLowerCase() : nameId(`ce/${cloud.source}/${cloud.id}`, NAMESPACE);
   return position ? nameId(`${stream}/${position.sequence}`, NAMESPACE) : randomId();
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+/** First values. Once for all: each look-up in the client's own headers goes through all of them. */
+function fieldsOf(headers: MsgHdrs | undefined): Fields {
+  const fields = new Map<string, string>();
+  for (const [key, values] of headers ?? []) fields.set(key, values[0] ?? '');
+  return fields;
 }
 
 /** `<prefix>.<aggregate type>.<event type>`; of a longer subject the last token is the type. */
@@ -63,18 +82,30 @@ function namesIn(subject: string, prefix: string): { aggregateType: string; even
 }
 
 /** A header's first value, decoded; `null` when there is none. */
-function text(headers: MsgHdrs | undefined, key: string): string | null {
-  const value = headers?.get(key);
-  return value ? clean(decodeHeaderValue(value)).slice(0, MAX_TEXT) : null;
+function text(fields: Fields, key: string): string | null {
+  const value = fields.get(key);
+  return value ? bounded(decodeHeaderValue(value)) : null;
 }
 
-function name(headers: MsgHdrs | undefined, key: string): string | undefined {
-  const value = text(headers, key);
-  return value !== null && NAME.test(value) ? value : undefined;
+/** The same of a header that may be there without a value. */
+function maybeEmpty(fields: Fields, key: string): string | null {
+  return fields.get(key) === '' ? '' : text(fields, key);
 }
 
-function uuid(headers: MsgHdrs | undefined, key: string): string | null {
-  const value = text(headers, key);
+function bounded(value: string | undefined): string | null {
+  return value === undefined ? null : clean(value).slice(0, MAX_TEXT);
+}
+
+function name(fields: Fields, key: string): string | undefined {
+  return named(text(fields, key) ?? undefined);
+}
+
+function named(value: string | undefined): string | undefined {
+  return value !== undefined && NAME.test(value) ? value : undefined;
+}
+
+function uuid(fields: Fields, key: string): string | null {
+  const value = text(fields, key);
   return value !== null && UUID.test(value) ? value.toLowerCase() : null;
 }
 
@@ -93,10 +124,21 @@ function timeIn(given: string | null): string | null {
   return given !== null && iso.test(given) && !Number.isNaN(Date.parse(given)) ? given : null;
 }
 
-function foreignHeaders(headers: MsgHdrs | undefined): Readonly<Record<string, string>> | null {
+/** The publisher's own headers. Of our events not the attributes that were derived from the record. */
+function foreignHeaders(
+  fields: Fields,
+  ours: boolean,
+  cloud: CloudEvent | undefined,
+): Readonly<Record<string, string>> | null {
   const kept: [string, string][] = [];
-  for (const [key, values] of headers ?? []) {
-    if (!RESERVED_HEADER.test(key)) kept.push([clean(key), clean(decodeHeaderValue(values[0] ?? ''))]);
+  for (const [key, value] of fields) {
+    if (RESERVED_HEADER.test(key) || (ours && DERIVED_HEADER.test(key))) continue;
+    kept.push([clean(key), clean(decodeHeaderValue(value))]);
+  }
+  // On its way through brokers of other kinds an event keeps its attributes and loses its headers.
+  if (cloud?.traceparent !== undefined && !kept.some(([key]) => key.toLowerCase() === 'traceparent')) {
+    kept.push(['traceparent', clean(cloud.traceparent)]);
+    if (cloud.tracestate !== undefined) kept.push(['tracestate', clean(cloud.tracestate)]);
   }
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 }

@@ -63,11 +63,11 @@ export class ExternalLane extends Lane {
 
   private async runOne(task: ClaimedTask): Promise<void> {
     const { handler } = this;
-    const { books, ending, metrics } = this.deps;
+    const { books, ending, metrics, spans } = this.deps;
     const reading = await readEvent(handler, task.event);
     if (reading.kind !== 'ready') return this.refuse(task, reading);
     const result = await runHandler(handler, reading.event, {
-      ...{ attempt: 1, ending, loss: task.loss, metrics },
+      ...{ attempt: 1, ending, loss: task.loss, metrics, spans },
       endingGraceMs: this.endingGraceMs,
     });
     if (result.kind === 'interrupted') return result.ended ? this.giveBack(task) : this.leave(task);

@@ -4,6 +4,7 @@ import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Metrics } from '../telemetry/metrics';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
+import { HandlerSpans } from '../tracing/handlerSpans';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { Bookkeeping } from './bookkeeping';
 import { ExternalLane } from './externalLane';
@@ -56,6 +57,7 @@ export class FastPath {
   private readonly books: Bookkeeping;
   private readonly size: Room;
   private readonly starts: RunStarts;
+  private readonly spans: HandlerSpans;
   private inHand = 0;
   private idle: (() => void)[] = [];
 
@@ -64,6 +66,7 @@ export class FastPath {
     this.size = new Room(4 * config.handling.concurrency, config.relay.batchSize);
     this.books = new Bookkeeping(db, config, leases, logger, { stopping, ending }, () => this.size.changed());
     this.starts = new RunStarts(deps);
+    this.spans = new HandlerSpans(config, deps.redact);
     stopping.addEventListener('abort', () => {
       for (const lane of this.lanes.values()) lane.stop();
     });
@@ -173,7 +176,7 @@ export class FastPath {
     let lane = this.lanes.get(name);
     if (!lane) {
       const handler = this.deps.registry.get(name);
-      const deps: LaneDeps = { ...this.deps, books: this.books, redact: this.deps.redact };
+      const deps: LaneDeps = { ...this.deps, books: this.books, redact: this.deps.redact, spans: this.spans };
       lane = !handler
         ? new MissingLane(name, deps)
         : handler.transactional

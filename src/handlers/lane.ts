@@ -6,6 +6,7 @@ import type { Loss } from '../ledger/leases';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Metrics } from '../telemetry/metrics';
+import type { HandlerSpans } from '../tracing/handlerSpans';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { AggregateQueue } from './aggregateQueue';
 import { UNWRITTEN, type Bookkeeping } from './bookkeeping';
@@ -44,6 +45,7 @@ export interface LaneDeps {
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
   readonly redact: RedactFailure | undefined;
+  readonly spans: HandlerSpans;
   readonly ending: AbortSignal;
   /** One for each transaction of a handler that may be open. */
   readonly transactions: Seats;

@@ -1,5 +1,6 @@
 import type { Loss } from '../ledger/leases';
 import type { Metrics } from '../telemetry/metrics';
+import type { HandlerSpan, HandlerSpans } from '../tracing/handlerSpans';
 import type { Handler, HandledEvent, Transaction } from './defineHandler';
 
 /** What became of one entry into a handler. */
@@ -20,6 +21,7 @@ export interface Run {
   readonly endingGraceMs: number;
   readonly loss: Loss;
   readonly metrics?: Metrics | undefined;
+  readonly spans: Pick<HandlerSpans, 'start'>;
 }
 
 /** A handler was cut off: its time was over, its claim lost, or the worker stops. */
@@ -45,7 +47,7 @@ export async function runHandler(handler: Handler, event: HandledEvent, run: Run
 }
 
 async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promise<RunResult> {
-  const { ending, loss, attempt, tx } = run;
+  const { ending, loss, attempt, tx, spans } = run;
   const end = new End(run);
   const onEnding = () => end.come('the worker stops');
   const timer = setTimeout(() => end.come(`it took longer than ${handler.timeoutMs} ms`), handler.timeoutMs);
@@ -61,17 +63,22 @@ async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promi
       return end.signal;
     },
   };
+  let span: HandlerSpan | undefined;
   try {
     // Not entered any more: without the claim somebody else may be at work on it by now.
     if (end.reason) throw end.reason;
-    const entered = enter(handler, event, context);
+    span = spans.start(handler.name, event, attempt);
+    const entered = span ? span.within(() => enter(handler, event, context)) : enter(handler, event, context);
     entered.catch(() => undefined);
     await Promise.race([entered, end.overdue]);
+    span?.end();
     return { kind: 'ran' };
-  } catch (thrown) {
-    if (ending.aborted && end.reason) return { kind: 'interrupted', ended: !end.isOverdue };
+  } catch (caught) {
     // What a handler throws because of its signal says less than why the signal fired.
-    return { kind: 'failed', thrown: end.reason ?? thrown };
+    const thrown = end.reason ?? caught;
+    span?.end({ thrown });
+    if (ending.aborted && end.reason) return { kind: 'interrupted', ended: !end.isOverdue };
+    return { kind: 'failed', thrown };
   } finally {
     clearTimeout(timer);
     end.clear();

@@ -138,7 +138,7 @@ export class TransactionalLane extends Lane {
   }
 
   private async together(tasks: readonly ReadyTask[]): Promise<Together> {
-    const { db, ending, metrics } = this.deps;
+    const { db, ending, metrics, spans } = this.deps;
     const { handler } = this;
     let ended: Exclude<Together, { kind: 'committed' | 'failed' }> | undefined;
     const begun = performance.now();
@@ -146,7 +146,7 @@ export class TransactionalLane extends Lane {
       await inTransaction(db, handler.timeoutMs, async ({ tx, run, ended: endedByHand }) => {
         for (const task of tasks) {
           const result = await runHandler(handler, task.handled, {
-            ...{ attempt: 1, tx, ending, loss: task.loss, metrics },
+            ...{ attempt: 1, tx, ending, loss: task.loss, metrics, spans },
             endingGraceMs: this.endingGraceMs,
           });
           const byHand = endedByHand();

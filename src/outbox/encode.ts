@@ -1,14 +1,16 @@
-import { context, propagation } from '@opentelemetry/api';
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import { EnqueueError, type EnqueueErrorKind } from '../errors';
-import { NAME, RESERVED_HEADER, UUID, type NewEvent } from '../event';
+import { DERIVED_HEADER, NAME, RESERVED_HEADER, UUID, type NewEvent } from '../event';
 import { isEventDefinition } from '../handlers/defineEvent';
 import { checkPayload } from './checkPayload';
 import { measureJson } from './measureJson';
 
-/** Body and headers share the broker's limit; 16 KiB are kept for the headers, of which the fixed ones need up to 1 KiB. */
-const MAX_HEADER_BYTES = 15 * 1024;
+/**
+ * Body and headers share the broker's limit; 16 KiB are kept for the headers. Those of the record and the CloudEvent need
+ * up to 3 KiB beside the texts that are counted here.
+ */
+const MAX_HEADER_BYTES = 13 * 1024;
 const MAX_TEXT = 1_024;
 /**
  * PostgreSQL with its default `max_stack_depth` gives up at about 13,000 levels, by an error that aborts the caller's
@@ -16,6 +18,12 @@ const MAX_TEXT = 1_024;
  * refuses the same payloads everywhere.
  */
 const MAX_DEPTH = 1_000;
+
+/** Headers of an application's own extension attributes, of which more is encoded. */
+const CLOUD_EVENT = /^ce-/i;
+
+/** What the active trace context adds to each event's headers, see `activeHeaders`. */
+type Ambient = Readonly<Record<string, unknown>>;
 
 /** `flaw`: there only when the event's own validator is asynchronous; what its payload is refused for, if anything. */
 export interface EncodedEvent {
@@ -29,21 +37,21 @@ export interface EncodedEvent {
  *
  * @throws EnqueueError for what PostgreSQL could not store, or NATS never deliver, or JSON would change in silence
  */
-export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: number): EncodedEvent {
+export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: number, ambient: Ambient): EncodedEvent {
   const refuse = (kind: EnqueueErrorKind, message: string, cause?: unknown): never => {
     throw new EnqueueError(kind, index, message, cause === undefined ? undefined : { cause });
   };
   if (typeof event !== 'object' || event === null)
     refuse('invalid-event', `it is ${event === null ? 'null' : typeof event}, not an object`);
   try {
-    return encode(event, maxPayloadBytes, refuse);
+    return encode(event, maxPayloadBytes, ambient, refuse);
   } catch (error) {
     if (error instanceof EnqueueError) throw error;
     return refuse('invalid-event', 'one of its fields could not be read', error);
   }
 }
 
-function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): EncodedEvent {
+function encode(event: NewEvent, maxPayloadBytes: number, ambient: Ambient, refuse: Refuse): EncodedEvent {
   const name = (field: string, value: unknown) => {
     if (typeof value !== 'string' || !NAME.test(value)) {
       refuse(
@@ -98,7 +106,7 @@ function encode(event: NewEvent, maxPayloadBytes: number, refuse: Refuse): Encod
     c: uuid('companyId', event.companyId),
     o: uuid('orgUnitId', event.orgUnitId),
     ...texts,
-    h: encodeHeaders(event.headers, Object.values(texts), refuse),
+    h: encodeHeaders(event.headers, Object.values(texts), ambient, refuse),
     v: version(event.version),
     w: time('occurredAt', event.occurredAt),
     d: time('availableAt', event.availableAt),
@@ -174,11 +182,13 @@ function encodePayload(payload: unknown, maxBytes: number, refuse: Refuse): stri
 
 /**
  * The caller's headers, then what the trace context adds to them. The caller did not write the latter and could not
- * mend it, so what cannot be sent of it is left out, and never a reason to refuse the event.
+ * mend it, so what cannot be sent of it is left out, and never a reason to refuse the event. A `traceparent` of the
+ * caller's stands alone: the state of another trace beside it would be wrong.
  */
 function encodeHeaders(
   given: unknown,
   texts: readonly (string | undefined)[],
+  ambient: Ambient,
   refuse: Refuse,
 ): Record<string, string> | undefined {
   if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given)))
@@ -193,12 +203,14 @@ function encodeHeaders(
         `the header name ${quote(name)} must match [A-Za-z0-9_-]{1,128} and not start with Nats- or Outbox-`,
       );
     }
+    if (DERIVED_HEADER.test(name))
+      refuse('invalid-headers', `the header ${name} is made from the event when it is published, and cannot be given`);
     if (typeof value !== 'string')
       return refuse('invalid-headers', `the header ${name} must be text, not ${typeof value}`);
     const flaw = textFlaw(value);
     if (flaw) refuse('invalid-text', `the header ${name} holds ${flaw}`);
     headers[name] = value;
-    bytes += headerBytes(name, value);
+    bytes += CLOUD_EVENT.test(name) ? headerBytes(name, encodeURIComponent(value)) : headerBytes(name, value);
   }
   if (bytes > MAX_HEADER_BYTES) {
     refuse(
@@ -206,10 +218,10 @@ function encodeHeaders(
       `its headers, aggregateId, correlationId and causationId may need ${bytes} bytes; ${MAX_HEADER_BYTES} is the limit`,
     );
   }
-  const ambient: Record<string, unknown> = {};
-  propagation.inject(context.active(), ambient);
-  for (const [name, value] of Object.entries(ambient)) {
-    if (name in headers || !NAME.test(name) || RESERVED_HEADER.test(name)) continue;
+  const taken = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  for (const [name, value] of taken.has('traceparent') ? [] : Object.entries(ambient)) {
+    if (taken.has(name.toLowerCase()) || !NAME.test(name) || RESERVED_HEADER.test(name) || DERIVED_HEADER.test(name))
+      continue;
     if (typeof value !== 'string' || textFlaw(value) || bytes + headerBytes(name, value) > MAX_HEADER_BYTES) continue;
     headers[name] = value;
     bytes += headerBytes(name, value);

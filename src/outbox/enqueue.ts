@@ -3,6 +3,7 @@ import { DEFAULT_MAX_PAYLOAD_BYTES, type NewEvent } from '../event';
 import { wakeChannel } from '../postgres/channel';
 import { binder, type Queryable } from '../postgres/database';
 import { schemaOf } from '../postgres/schemaName';
+import { activeHeaders } from '../tracing/context';
 import { encodeEvent } from './encode';
 
 export interface EnqueueOptions {
@@ -54,10 +55,11 @@ export async function enqueueEvents(
   const maxBytes = options.maxPayloadBytes ?? maxPayloadFromEnvironment();
   const wake = options.wake ?? process.env.OUTBOX_NOTIFY !== 'off';
 
+  const ambient = activeHeaders();
   const ids = new Set<string>();
   const flaws: Promise<EnqueueError | undefined>[] = [];
   const encoded = events.map((event, index) => {
-    const { id, record, flaw } = encodeEvent(event, index, maxBytes);
+    const { id, record, flaw } = encodeEvent(event, index, maxBytes, ambient);
     if (flaw) flaws.push(flaw.then((text) => (text ? new EnqueueError('invalid-payload', index, text) : undefined)));
     if (ids.has(id)) throw new EnqueueError('duplicate-event-id', index, `the event id ${id} is given twice`);
     ids.add(id);

@@ -4,7 +4,7 @@ import { readHeaders, type StoredHeaders } from '../broker/readHeaders';
 import { CLOCKS_MS, keepingOf, readConsumerInfo, readStreamInfo, type Keeping } from '../broker/streamState';
 import type { Config } from '../config';
 import { isGiven, takesSubject } from '../consumer/given';
-import { incomingEvent } from '../consumer/message';
+import { bringsId, incomingEvent } from '../consumer/message';
 import { ReconcileError } from '../errors';
 import { subjectOf } from '../broker/subject';
 import type { Database } from '../postgres/database';
@@ -103,8 +103,10 @@ export class StreamSide {
   ): HandledEvent | undefined {
     const isGivenOut = this.consumer === undefined || isGiven(this.consumer, message);
     // Each is remembered, also one that is too old to be counted: its row may be young enough. Not so the messages of other
-    // applications, which may repeat their ids as they like.
-    const first = row ? this.held.add(row.id) : !isGivenOut || !hasId(message) || this.foreignIds.add(eventId);
+    // applications, which may repeat their ids as they like. Without an id there is only the sequence, which no other has.
+    const first = row
+      ? this.held.add(row.id)
+      : !isGivenOut || !bringsId(message.headers) || this.foreignIds.add(eventId);
     const storedMs = message.at.getTime();
     if (sinceMs !== null && (row?.dueMs ?? storedMs + this.aheadMs) < sinceMs) return undefined;
     const { sequence } = message;
@@ -125,11 +127,6 @@ export class StreamSide {
     const { stream, subjectPrefix } = this.nats;
     return incomingEvent({ subject, data: EMPTY, headers }, subjectPrefix, { stream, sequence, at });
   }
-}
-
-/** Without one the id comes from the sequence, which no other message has. */
-function hasId({ headers }: StoredHeaders): boolean {
-  return Boolean(headers?.get('Nats-Msg-Id'));
 }
 
 async function streamInfo(connection: NatsConnection, stream: string): Promise<StreamInfo> {

@@ -282,6 +282,8 @@ describe('the trace context', () => {
         const span = active.getValue(SPAN);
         if (typeof span !== 'string') return;
         setter.set(carrier, 'traceparent', span);
+        setter.set(carrier, 'tracestate', 'a=1');
+        setter.set(carrier, 'ce-id', 'not for a propagator to say');
         setter.set(carrier, 'nats-expected-stream', 'not for a propagator to say');
         setter.set(carrier, 'baggage', `k=${'v'.repeat(20_000)}`);
       },
@@ -304,15 +306,17 @@ describe('the trace context', () => {
   };
 
   it('is stored with the event, beside its own headers', async () => {
-    expect(await headersFrom({ headers: { a: 'b' } })).toEqual({ a: 'b', traceparent });
+    expect(await headersFrom({ headers: { a: 'b' } })).toEqual({ a: 'b', traceparent, tracestate: 'a=1' });
   });
 
-  it('gives way to a traceparent of the caller', async () => {
+  it('gives way to a traceparent of the caller, to which the state of another trace does not belong', async () => {
     expect(await headersFrom({ headers: { traceparent: 'mine' } })).toEqual({ traceparent: 'mine' });
+    expect(await headersFrom({ headers: { Traceparent: 'mine' } })).toEqual({ Traceparent: 'mine' });
+    expect(await headersFrom({ headers: { Tracestate: 'b=2' } })).toEqual({ traceparent, Tracestate: 'b=2' });
   });
 
   it('never makes an event too large: baggage that does not fit is left out', async () => {
-    expect(await headersFrom({})).toEqual({ traceparent });
+    expect(await headersFrom({})).toEqual({ traceparent, tracestate: 'a=1' });
   });
 
   it('is not there without an active span', async () => {

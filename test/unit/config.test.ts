@@ -29,6 +29,23 @@ describe('loadConfig', () => {
     });
   });
 
+  it.each(['/orders', 'orders', 'https://a.example:8443/b?c=d#e', 'urn:example:orders', '//host/a', '/a%20b', '?q'])(
+    'takes the CloudEvents source %s, a URI reference',
+    (source) => expect(loadConfig({ OUTBOX_CLOUDEVENTS_SOURCE: source }).nats.cloudEventsSource).toBe(source),
+  );
+
+  it.each(['a b', '/ü', '1:2', ':a', '/a#b#c', '/50%', '"x"', 'urn:', `/${'x'.repeat(256)}`])(
+    'refuses the CloudEvents source %s',
+    (source) =>
+      expect(problemsOf({ OUTBOX_CLOUDEVENTS_SOURCE: source })).toEqual([
+        expect.stringMatching(/^OUTBOX_CLOUDEVENTS_SOURCE: must /),
+      ]),
+  );
+
+  it('names the schema as the CloudEvents source by default', () => {
+    expect(loadConfig({ OUTBOX_SCHEMA: 'shop' }).nats.cloudEventsSource).toBe('/outbox/shop');
+  });
+
   it('names every problem at once, each with its variable', () => {
     const problems = problemsOf({
       OUTBOX_BATCH_SIZE: 'many',
@@ -42,6 +59,7 @@ describe('loadConfig', () => {
       OUTBOX_NOTIFY: 'maybe',
       OUTBOX_SCHEMA: 'My-Schema',
       OUTBOX_BATCHSIZE: '5',
+      OUTBOX_CLOUDEVENTS_SOURCE: 'our orders',
     });
     const variables = problems.map((problem) => problem.split(':')[0]);
     expect(new Set(variables)).toEqual(
@@ -57,9 +75,10 @@ describe('loadConfig', () => {
         'OUTBOX_NOTIFY',
         'OUTBOX_SCHEMA',
         'OUTBOX_BATCHSIZE',
+        'OUTBOX_CLOUDEVENTS_SOURCE',
       ]),
     );
-    expect(variables).toHaveLength(11);
+    expect(variables).toHaveLength(12);
   });
 
   it('reads how long rows are kept, and names each age that cannot be read', () => {

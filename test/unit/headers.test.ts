@@ -28,6 +28,8 @@ const claimed: ClaimedEvent = {
   failureReason: null,
 };
 
+const SOURCE = '/outbox/public';
+
 describe('a header value', () => {
   it('is printable ASCII once encoded, without a blank at either end, and decoded what it was', () => {
     fc.assert(
@@ -82,15 +84,18 @@ describe('a header value', () => {
 
 describe('the headers of an event', () => {
   it('hold the whole record beside the body', () => {
-    const headers = headersOf({
-      ...claimed,
-      aggregateId: 'ü 7',
-      companyId: '00000000-0000-4000-8000-00000000bbbb',
-      orgUnitId: '00000000-0000-4000-8000-00000000cccc',
-      correlationId: ' c',
-      causationId: 'd\n',
-      headers: { traceparent: '00-1-2-01', note: '50 %' },
-    });
+    const headers = headersOf(
+      {
+        ...claimed,
+        aggregateId: 'ü 7',
+        companyId: '00000000-0000-4000-8000-00000000bbbb',
+        orgUnitId: '00000000-0000-4000-8000-00000000cccc',
+        correlationId: ' c',
+        causationId: 'd\n',
+        headers: { traceparent: '00-1-2-01', note: '50 %' },
+      },
+      SOURCE,
+    );
     expect(Object.fromEntries([...headers].map(([name, values]) => [name, values.join()]))).toEqual({
       'Nats-Msg-Id': claimed.eventId,
       'Outbox-Event-Type': 'Happened',
@@ -104,6 +109,16 @@ describe('the headers of an event', () => {
       'Outbox-Causation-Id': 'd%0A',
       traceparent: '00-1-2-01',
       note: '50 %25',
+      'ce-specversion': '1.0',
+      'ce-id': claimed.eventId,
+      'ce-source': '/outbox/public',
+      'ce-type': 'Happened',
+      'ce-time': '2026-01-01T00:00:00.000000Z',
+      'ce-datacontenttype': 'application/json',
+      'ce-subject': '%C3%BC%207',
+      'ce-partitionkey': '%C3%BC%207',
+      'ce-correlationid': '%20c',
+      'ce-traceparent': '00-1-2-01',
     });
   });
 
@@ -117,13 +132,13 @@ describe('the headers of an event', () => {
     ['a name that would forge the id', { 'Nats-Msg-Id': '1' }],
     ['a name that would forge the record', { 'outbox-version': '1' }],
   ])('of a foreign writer are refused when they are %s', (_name, given) => {
-    expect(() => headersOf({ ...claimed, headers: given as never })).toThrow(/header/);
+    expect(() => headersOf({ ...claimed, headers: given as never }, SOURCE)).toThrow(/header/);
   });
 
   it('are measured exactly as they are sent', () => {
     fc.assert(
       fc.property(wellFormed, fc.dictionary(fc.stringMatching(/^h[A-Za-z0-9_-]{1,20}$/), wellFormed), (text, given) => {
-        const headers = headersOf({ ...claimed, aggregateId: text, headers: given });
+        const headers = headersOf({ ...claimed, aggregateId: text, headers: given }, SOURCE);
         const sent = (headers as unknown as { encode(): Uint8Array }).encode();
         expect(headerBytes(headers)).toBe(sent.length);
       }),

@@ -19,7 +19,10 @@ async function enter(
   });
   const reading = await readEvent(handler, eventRecord());
   if (reading.kind !== 'ready') throw new Error('the event cannot be read');
-  return runHandler(handler, reading.event, { attempt: 1, ending: never, endingGraceMs: 50, loss: held(), ...over });
+  return runHandler(handler, reading.event, {
+    ...{ attempt: 1, ending: never, endingGraceMs: 50, loss: held(), spans: { start: () => undefined } },
+    ...over,
+  });
 }
 
 describe('a handler', () => {
