@@ -67,6 +67,11 @@ test.each([
   expect(READS[language](text)).toBe(false);
 });
 
+test('no message of a sequence diagram holds a semicolon, which ends it there and breaks the diagram', () => {
+  const broken = allBlocks('mermaid').filter(({ text }) => /^sequenceDiagram[^]*: [^\n]*;/.test(text));
+  expect(broken.map(place)).toEqual([]);
+});
+
 test('shell blocks hold verbs, scripts, files and variables that exist', () => {
   const wrong = allBlocks('sh').flatMap((block) =>
     commandsOf(block.text).flatMap((command) => {
