@@ -11,6 +11,8 @@ import type * as Enqueue from '../src/outbox/enqueue';
 import type * as Fence from '../src/outbox/fence';
 import type * as Settle from '../src/outbox/settle';
 import type * as Database from '../src/postgres/database';
+import type * as Policy from '../src/retention/policy';
+import type * as Prune from '../src/retention/prune';
 
 /** The repository's root, which holds `dist/`. */
 export const ROOT = join(__dirname, '..');
@@ -42,6 +44,8 @@ export const builtSubject = () => built<typeof Subject>('broker/subject');
 export const builtClaim = () => built<typeof Claim>('outbox/claim');
 export const builtEnqueue = () => built<typeof Enqueue>('outbox/enqueue');
 export const builtFence = () => built<typeof Fence>('outbox/fence');
+export const builtPolicy = () => built<typeof Policy>('retention/policy');
+export const builtPrune = () => built<typeof Prune>('retention/prune');
 export const builtSettle = () => built<typeof Settle>('outbox/settle');
 export const builtReadEvent = () => built<typeof ReadEvent>('handlers/readEvent');
 export const builtLedgerClaim = () => built<typeof LedgerClaim>('ledger/claim');

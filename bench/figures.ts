@@ -9,6 +9,7 @@ export type Area =
   | 'temporal'
   | 'idle'
   | 'recovery'
+  | 'prune'
   | 'claim'
   | 'cpu'
   | 'memory'

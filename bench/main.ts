@@ -18,7 +18,7 @@ interface Options {
 
 const command = new Command('bench')
   .description(
-    'Measures on servers of its own, against bare loops: the relay (about 9 minutes), the handlers in both backends (about 30), or what the worker itself costs: telemetry, start and memory (about 15).',
+    'Measures on servers of its own, against bare loops: the relay (about 9 minutes), the handlers in both backends (about 30), or what the worker itself costs: telemetry, start and memory (about 15), or the clean-up of a ledger under load (about 5).',
   )
   .addArgument(new Argument('[subject]', 'what is measured').choices(Object.keys(PARTS)).default('relay'))
   .option('--json', 'the last line on standard output is one JSON object, everything else goes to standard error')

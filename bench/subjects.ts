@@ -9,6 +9,7 @@ import { Stage } from './handlers/stage';
 import { storm } from './handlers/storm';
 import { idle } from './idle';
 import { latency } from './latency';
+import { prune } from './prune';
 import { recovery } from './recovery';
 import type { Rig } from './rig';
 import { cost } from './telemetry/cost';
@@ -20,11 +21,13 @@ const RELAY = { drain, latency, idle, recovery, claim };
 const HANDLERS = { drain: drainHandled, latency: effectLatency, failing, storm, recovery: handlerRecovery };
 
 const TELEMETRY = { cost, start, memory };
+const PRUNE = { ledger: prune };
 
 export const PARTS = {
   relay: Object.keys(RELAY),
   handlers: Object.keys(HANDLERS),
   telemetry: Object.keys(TELEMETRY),
+  prune: Object.keys(PRUNE),
 };
 export type Subject = keyof typeof PARTS;
 export const BACKENDS: readonly Backend[] = ['db', 'nats'];
@@ -50,10 +53,11 @@ export async function measure(
 ): Promise<Figures> {
   let figures: Figures = {};
   const isWanted = ([name]: [string, unknown]) => wanted.only?.includes(name) ?? true;
-  if (wanted.subject === 'relay') {
+  if (wanted.subject === 'relay' || wanted.subject === 'prune') {
     const rig = await openRig();
     figures = { machine: await describe(rig) };
-    for (const [name, part] of Object.entries(RELAY).filter(isWanted)) {
+    const parts: Record<string, (rig: Rig) => Promise<Figures>> = wanted.subject === 'relay' ? RELAY : PRUNE;
+    for (const [name, part] of Object.entries(parts).filter(isWanted)) {
       rig.say(`${name} …`);
       figures = merged(figures, await part(rig));
     }

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../../src/config';
+import { claimDue } from '../../src/outbox/claim';
+import { bumpFence } from '../../src/outbox/fence';
+import { markDone } from '../../src/outbox/settle';
+import { openDatabase, type Database } from '../../src/postgres/database';
+import { policyOf } from '../../src/retention/policy';
+import { prune } from '../../src/retention/prune';
+import { insertDoneLedger } from '../support/aged';
+import { cloneDatabase, type TestDatabase } from '../support/database';
+import { enqueue, event } from '../support/events';
+
+/** Shortened from the 2,000,000 of case C49, which `npm run bench -- prune` has. */
+const ROWS = 60_000;
+const CLAIMS_BEFORE = 50;
+
+let database: TestDatabase;
+const opened: Database[] = [];
+beforeAll(async () => {
+  database = await cloneDatabase();
+});
+afterAll(async () => {
+  for (const db of opened) await db.close();
+  await database.drop();
+});
+
+/** As a role whose statements end after two seconds. */
+function limited(): Database {
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c statement_timeout=2000');
+  const db = openDatabase({ url: url.toString(), schema: database.schema, poolSize: 1 });
+  opened.push(db);
+  return db;
+}
+
+test('two clean-ups at once remove all that is expired, without a time-out or a deadlock, and claims go on beside them (C49)', async () => {
+  const { db } = database;
+  for (let part = 0; part < 3; part++) await insertDoneLedger(db, ROWS / 3, `${31 + part} days`);
+  await insertDoneLedger(db, 500, '1 day');
+  const keep = policyOf(loadConfig({})).ledger;
+  const relay = limited();
+  const token = await bumpFence(relay);
+  const claim = async (): Promise<number> => {
+    await enqueue(db, [event()]);
+    const begun = performance.now();
+    const { events } = await claimDue(relay, token, { rows: 100, bytes: 1_000_000 });
+    const ms = performance.now() - begun;
+    expect(events).toHaveLength(1);
+    await markDone(relay, token, []);
+    return ms;
+  };
+  const before: number[] = [];
+  for (let n = 0; n < CLAIMS_BEFORE; n++) before.push(await claim());
+
+  let over = false;
+  // What a statement's time-out or a deadlock threw would be thrown here, but for what was tried again: see below.
+  const pruning = Promise.all([prune(limited(), 'ledger', keep), prune(limited(), 'ledger', keep)]).finally(() => (over = true)); // prettier-ignore
+  pruning.catch(() => undefined);
+  const meanwhile: number[] = [];
+  while (!over) {
+    meanwhile.push(await claim());
+    await sleep(5);
+  }
+  const [one, other] = await pruning;
+  expect(one.removed + other.removed).toBe(ROWS);
+  const { rows } = await db.query<{ left: number; deadlocks: number }>(
+    `SELECT (SELECT count(*)::integer FROM :schema.processed_events) AS left,
+            (SELECT deadlocks::integer FROM pg_stat_database WHERE datname = current_database()) AS deadlocks`,
+  );
+  expect(rows[0]).toEqual({ left: 500, deadlocks: 0 });
+  // A statement that met its time-out would have made its batch last for two seconds.
+  expect(Math.max(one.longestMs, other.longestMs)).toBeLessThan(2_000);
+  expect(meanwhile.length).toBeGreaterThan(10);
+  // The machine may be slow by itself: by what a claim took just before.
+  expect(p95(meanwhile)).toBeLessThan(Math.max(100, 5 * p95(before)));
+});
+
+function p95(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(0.95 * values.length)] ?? NaN;
+}
