@@ -3,6 +3,7 @@ import { addCompletion } from '../commands/completion';
 import { addConfig } from '../commands/config';
 import { addDead } from '../commands/dead';
 import { addDev } from '../commands/dev';
+import { addDoctor } from '../commands/doctor';
 import { addDrain } from '../commands/drain';
 import { addEnqueue } from '../commands/enqueue';
 import { addForget } from '../commands/forget';
@@ -17,6 +18,7 @@ import { addRetry } from '../commands/retry';
 import { addShow } from '../commands/show';
 import { addSkip } from '../commands/skip';
 import { addStatus } from '../commands/status';
+import { addWaiting } from '../commands/waiting';
 import { addWorker } from '../commands/worker';
 import { CommandFailure, EXIT, sentenceOf, stackOf } from './failure';
 import { addManual, formatManual } from './manual';
@@ -26,7 +28,7 @@ import { DATABASE, NATS, TEMPORAL } from './variables';
 
 /** In the order of the help: what one asks at night stands first. */
 const GROUPS: [group: string, verbs: ((program: Command) => void)[]][] = [
-  ['What is the matter:', [addStatus, addShow, addDead, addHandlers, addReconcile]],
+  ['What is the matter:', [addStatus, addWaiting, addShow, addDead, addHandlers, addReconcile, addDoctor]],
   ['Mend it:', [addReemit, addRetry, addSkip, addForget, addPause, addResume, addDrain, addPrune]],
   ['Run and set up:', [addWorker, addMigrate, addConfig, addEnqueue, addDev, addCompletion]],
 ];

@@ -33,7 +33,18 @@ export interface RelayLink {
    * @throws RelayAbsentError when it cannot answer; CommandFailure with the relay's own reason when it refuses
    */
   ask<T>(timeoutMs: number, question: (handle: WorkflowHandle) => Promise<T>): Promise<T>;
+  /** The same of the consumer. */
+  askConsumer<T>(timeoutMs: number, question: (handle: WorkflowHandle) => Promise<T>): Promise<T>;
+  /** How many runs a list filter finds. @throws as `ask` does */
+  countRuns(timeoutMs: number, filter: string): Promise<number>;
   close(): Promise<void>;
+}
+
+interface AskedRun {
+  readonly workflowId: string;
+  readonly name: string;
+  /** What to do when it does not run. */
+  readonly start: string;
 }
 
 /** @throws RelayAbsentError `temporal-away` */
@@ -49,27 +60,44 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
   }
   const { client, address, namespace } = temporal;
   const sdk = await import('@temporalio/client');
-  const relay = `the relay ${config.relayWorkflowId} (namespace ${namespace}, Temporal at ${address})`;
-  return {
-    close: () => temporal.close(),
-    ask: async (timeoutMs, question) => {
+  const at = `(namespace ${namespace}, Temporal at ${address})`;
+  const relay: AskedRun = {
+    workflowId: config.relayWorkflowId,
+    name: `the relay ${config.relayWorkflowId} ${at}`,
+    start: 'start a worker with `outbox worker`, which starts the relay.',
+  };
+  const consumer: AskedRun = {
+    workflowId: config.consumerWorkflowId,
+    name: `the consumer ${config.consumerWorkflowId} ${at}`,
+    start: 'a worker with handlers starts it (`outbox worker --handlers <module>`).',
+  };
+  const askOf =
+    (run: AskedRun): RelayLink['ask'] =>
+    async (timeoutMs, question) => {
       try {
-        const handle = client.workflow.getHandle(config.relayWorkflowId);
+        const handle = client.workflow.getHandle(run.workflowId);
         return await client.withDeadline(Date.now() + timeoutMs, () => question(handle));
       } catch (error) {
-        throw explain(error);
+        throw explain(error, run);
+      }
+    };
+  return {
+    close: () => temporal.close(),
+    ask: askOf(relay),
+    askConsumer: askOf(consumer),
+    countRuns: async (timeoutMs, filter) => {
+      try {
+        return (await client.withDeadline(Date.now() + timeoutMs, () => client.workflow.count(filter))).count;
+      } catch (error) {
+        throw explain(error, relay);
       }
     },
   };
 
-  function explain(error: unknown): unknown {
+  function explain(error: unknown, run: AskedRun): unknown {
     const options = { cause: error };
     if (error instanceof sdk.WorkflowNotFoundError || error instanceof sdk.QueryRejectedError) {
-      return new RelayAbsentError(
-        'no-relay',
-        `Nothing runs as ${relay}: start a worker with \`outbox worker\`, which starts the relay.`,
-        options,
-      );
+      return new RelayAbsentError('no-relay', `Nothing runs as ${run.name}: ${run.start}`, options);
     }
     if (error instanceof sdk.WorkflowUpdateFailedError) {
       return new CommandFailure(`The relay refused: ${sentenceOf(error.cause ?? error)}`, undefined, options);
@@ -85,7 +113,7 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
       const open = isUpdate ? ' The request may still be carried out.' : '';
       return new RelayAbsentError(
         'no-answer',
-        `No answer from ${relay}: see that a worker runs (\`outbox worker\`) and that its PostgreSQL answers.${open}`,
+        `No answer from ${run.name}: see that a worker runs (\`outbox worker\`) and that its PostgreSQL answers.${open}`,
         options,
       );
     }

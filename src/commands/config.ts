@@ -21,7 +21,7 @@ export function addConfig(program: Command): void {
       ['outbox config', 'every setting, and where its value comes from'],
       [`outbox config --json | jq '.[] | select(.source == "given")'`, 'only what was given'],
     ],
-    seeAlso: ['status', 'worker'],
+    seeAlso: ['doctor', 'worker'],
   });
 }
 

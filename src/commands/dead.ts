@@ -50,7 +50,7 @@ export function addDead(program: Command): void {
       ['outbox dead list --handler send-mail', 'of one handler'],
       ["outbox dead list --json | jq -r '.[].eventId' | xargs outbox reemit", 'hand back what is listed'],
     ],
-    seeAlso: ['show', 'reemit', 'skip'],
+    seeAlso: ['show', 'reemit', 'skip', 'waiting'],
   });
 }
 

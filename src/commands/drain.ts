@@ -6,6 +6,7 @@ import { CommandFailure } from '../cli/failure';
 import { counted, print, printJson, warn } from '../cli/output';
 import { addManual } from '../cli/manual';
 import { DATABASE, NATS } from '../cli/variables';
+import { progressCount } from '../cli/progressCount';
 import { loadConfig } from '../config';
 import { ExhaustedError, PublishError } from '../errors';
 import type { ClaimedEvent } from '../event';
@@ -15,6 +16,7 @@ import { drainAll } from '../outbox/drain';
 interface DrainVerbOptions {
   limit: number;
   maxPasses: number;
+  progress: boolean;
   json?: boolean;
 }
 
@@ -27,6 +29,7 @@ export function addDrain(program: Command): void {
     )
     .option('--limit <rows>', 'events of one pass', positive, 100)
     .option('--max-passes <passes>', 'end after so many passes', positive, 1_000)
+    .option('--no-progress', 'no count while it publishes (there is one on a terminal only)')
     .option('--json', 'print the result as JSON')
     .action(runDrain);
   addManual(verb, {
@@ -57,19 +60,24 @@ async function runDrain(options: DrainVerbOptions): Promise<void> {
     const away = await broker.ready();
     if (away !== null) throw new CommandFailure(`Nothing was published: ${away}.`);
     let lastReason: string | undefined;
+    let tried = 0;
+    const count = progressCount(options.progress);
     const result = await withDatabase(config, (db) =>
       drainAll(db.pool, {
         schema: config.schema,
         limit: options.limit,
         maxPasses: options.maxPasses,
         leaseMs: config.relay.leaseMs,
-        publish: (event) => publishOne(broker, event),
+        publish: async (event) => {
+          count.update(`${counted(++tried, 'event')} tried`);
+          await publishOne(broker, event);
+        },
         warn: (message, { reason }) => {
           lastReason = reason;
           warn(`${message} (${reason})`);
         },
       }),
-    );
+    ).finally(count.stop);
     if (options.json) printJson(result);
     else {
       print(`Published ${counted(result.published, 'event')}.`);

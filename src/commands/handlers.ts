@@ -11,7 +11,7 @@ export function addHandlers(program: Command): void {
     .command('handlers')
     .summary('list the recorded handlers')
     .description(
-      'Lists the handlers that workers have recorded, with the types of events that each takes, and how many of its deliveries wait or are dead. An event is finished when all recorded handlers of its type are done.',
+      'Lists the handlers that workers have recorded, with the types of events that each takes, and how many of its deliveries wait, are dead or were skipped. An event is finished when all recorded handlers of its type are done.',
     )
     .option('--json', 'print an array of objects as JSON')
     .action(runHandlers);
@@ -22,7 +22,7 @@ export function addHandlers(program: Command): void {
       ['outbox handlers', 'who takes what, and what of it is open'],
       ["outbox handlers --json | jq -r '.[] | select(.dead > 0).handler'", 'handlers with dead letters'],
     ],
-    seeAlso: ['dead list', 'forget'],
+    seeAlso: ['waiting', 'dead list', 'forget'],
   });
 }
 
@@ -33,11 +33,12 @@ async function runHandlers(options: { json?: boolean }): Promise<void> {
     return print('No handlers are recorded: a worker that has some records them at its start.');
   print(
     table(
-      ['HANDLER', 'WAITING', 'DEAD', 'EVENTS'],
-      handlers.map(({ handler, recorded, waiting, dead, events }) => [
+      ['HANDLER', 'WAITING', 'DEAD', 'SKIPPED', 'EVENTS'],
+      handlers.map(({ handler, recorded, waiting, dead, skipped, events }) => [
         plain(handler),
         waiting.toLocaleString('en-US'),
         dead.toLocaleString('en-US'),
+        skipped.toLocaleString('en-US'),
         recorded ? plain(events.join(', ')) : '(not recorded any more)',
       ]),
     ),

@@ -32,7 +32,7 @@ export function addMigrate(program: Command): void {
       ['OUTBOX_SCHEMA=billing outbox migrate', 'another installation in the same database'],
       ['outbox migrate --check && echo up to date', 'in a script'],
     ],
-    seeAlso: ['worker'],
+    seeAlso: ['doctor', 'worker'],
   });
 }
 

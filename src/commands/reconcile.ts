@@ -3,16 +3,20 @@ import { positive, time } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { CommandFailure, EXIT, sentenceOf } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
+import { progressCount } from '../cli/progressCount';
 import { renderReconciliation } from '../cli/reconcilePage';
 import { addManual } from '../cli/manual';
 import { DATABASE, NATS } from '../cli/variables';
 import { loadConfig } from '../config';
+import { handOverUnhandled } from '../deliveries/handOverUnhandled';
 import type { ReconcileOptions } from '../reconcile/reconcile';
 import type { Reconciliation } from '../reconcile/result';
 
 interface ReconcileVerbOptions {
   since?: string;
   limit: number;
+  mend?: boolean;
+  progress: boolean;
   json?: boolean;
 }
 
@@ -21,7 +25,7 @@ export function addReconcile(program: Command): void {
     .command('reconcile')
     .summary('compare outbox, stream and handlers by event id')
     .description(
-      'Compares the outbox, the stream (backend nats) and what handlers did, event by event, and names each that is lost, doubled or unhandled. Only reads, and may run at any time: what comes in meanwhile is not looked at. Reads the whole outbox and the headers of the whole stream.',
+      'Compares the outbox, the stream (backend nats) and what handlers did, event by event, and names each that is lost, doubled or unhandled. Only reads (but for --mend), and may run at any time: what comes in meanwhile is not looked at. Reads the whole outbox and the headers of the whole stream.',
     )
     .option(
       '--since <time>',
@@ -29,6 +33,8 @@ export function addReconcile(program: Command): void {
       time,
     )
     .option('--limit <ids>', 'show at most so many ids of each class', positive, 20)
+    .option('--mend', 'have what is unhandled handled: the ids that are shown, of events that stand in the outbox')
+    .option('--no-progress', 'no count while it reads (there is one on a terminal only)')
     .option('--json', 'print the result as a JSON object')
     .action(runReconcile);
   addManual(verb, {
@@ -36,11 +42,13 @@ export function addReconcile(program: Command): void {
              and does not
   doubled    a further copy of it stands in the stream
   unhandled  a recorded handler of its type has neither done it, nor will
-             try it again, nor gave it up, nor was told to skip it`,
+             try it again, nor gave it up, nor was told to skip it
+
+With --mend, what is unhandled gets a delivery that waits, as if its handler had to be tried again, and a delivery run within the next sweep of a worker. The ledger keeps an effect that is there after all from being made twice. Lost and doubled events stay as they are: the first are published again by nobody, and the second were sent.`,
     environment: [...DATABASE, 'EVENT_BUS_BACKEND', ...NATS, 'OUTBOX_LEDGER_RETENTION_MS'],
     exits: {
       0: 'everything agrees',
-      1: 'there are faults',
+      1: 'there are faults, or were before --mend handed them over',
       3: 'no faults so far, but events are under way or dead: run it again when they are settled',
       4: 'it could not compare; the reason is on stderr',
     },
@@ -48,15 +56,24 @@ export function addReconcile(program: Command): void {
       ['outbox reconcile', 'is anything lost, doubled or unhandled?'],
       ['outbox reconcile --since 2026-07-01T08:30:00Z --limit 100', 'after an incident'],
       ["outbox reconcile --json | jq -r '.unhandled.shown[].eventId'", 'ids for a program'],
+      ['outbox reconcile --mend --limit 1000', 'have the first 1,000 that are unhandled handled'],
     ],
     seeAlso: ['show', 'dead list', 'status'],
   });
 }
 
-async function runReconcile({ since, limit, json }: ReconcileVerbOptions): Promise<void> {
-  const found = await compared({ limit, ...(since !== undefined && { since }) });
-  if (json) printJson(found);
+async function runReconcile({ since, limit, mend, progress, json }: ReconcileVerbOptions): Promise<void> {
+  const count = progressCount(progress);
+  const onProgress: ReconcileOptions['onProgress'] = ({ messages, events }) =>
+    count.update(`${counted(messages, 'message')} and ${counted(events, 'event')} compared`);
+  const found = await compared({ limit, onProgress, ...(since !== undefined && { since }) }).finally(count.stop);
+  const mended = mend ? await mendShown(found) : undefined;
+  if (json) printJson(mended === undefined ? found : { ...found, mended });
   else print(renderReconciliation(found));
+  if (mended !== undefined && !json)
+    note(
+      `Handed ${counted(mended, 'handling')} over: they are tried within seconds of the next sweep of a worker. Run it again then.`,
+    );
   switch (found.verdict) {
     case 'agrees':
       if (!json) note('Everything agrees.');
@@ -66,6 +83,11 @@ async function runReconcile({ since, limit, json }: ReconcileVerbOptions): Promi
     case 'not settled':
       throw new CommandFailure(`No faults, but not settled yet: ${openOf(found)}.`, EXIT.notSettled);
   }
+}
+
+async function mendShown(found: Reconciliation): Promise<number> {
+  const config = loadConfig();
+  return withDatabase(config, (db) => handOverUnhandled(db, found.unhandled.shown));
 }
 
 /** A script must be able to tell faults from a comparison that never was. */

@@ -24,7 +24,7 @@ export function addRetry(program: Command): void {
     environment: [...DATABASE, ...TEMPORAL],
     exits: { 0: 'its handlers are tried now', 1: 'no handler of it waits, and stderr says what became of them' },
     examples: [['outbox retry 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --handler send-mail', 'the mail server is back']],
-    seeAlso: ['reemit', 'show'],
+    seeAlso: ['waiting', 'reemit', 'show'],
   });
 }
 

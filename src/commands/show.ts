@@ -28,7 +28,7 @@ export function addShow(program: Command): void {
       ['outbox show 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11', 'what became of this event?'],
       ['outbox show 5f0c7b0e-2f43-4c0e-9d58-0d8f3a5f8a11 --json', 'for a program'],
     ],
-    seeAlso: ['retry', 'reemit', 'skip'],
+    seeAlso: ['waiting', 'retry', 'reemit', 'skip'],
   });
 }
 

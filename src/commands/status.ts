@@ -2,21 +2,15 @@ import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { colors } from '../cli/colors';
 import { positive } from '../cli/arguments';
-import { explained } from '../cli/database';
-import { CommandFailure, sentenceOf } from '../cli/failure';
+import { CommandFailure } from '../cli/failure';
 import { print, printJson } from '../cli/output';
-import { connectRelay, type RelayLink } from '../cli/relay';
+import { Screen } from '../cli/screen';
 import { renderStatus, type Status } from '../cli/statusPage';
+import { StatusSource } from '../cli/statusSource';
 import { stopSignal } from '../cli/stopSignal';
 import { addManual } from '../cli/manual';
-import { DATABASE, TEMPORAL } from '../cli/variables';
-import { loadConfig, type Config } from '../config';
-import { readBacklog } from '../outbox/backlog';
-import { openDatabase, type Database } from '../postgres/database';
-import { statusQuery } from '../workflows/messages';
-
-const QUERY_TIMEOUT_MS = 5_000;
-const CLEAR_SCREEN = '\u001b[H\u001b[2J\u001b[3J';
+import { DATABASE, NATS, TEMPORAL } from '../cli/variables';
+import { loadConfig } from '../config';
 
 interface StatusOptions {
   watch?: boolean;
@@ -29,94 +23,59 @@ export function addStatus(program: Command): void {
     .command('status')
     .summary('show the relay, and what waits in the outbox')
     .description(
-      "Shows the relay's state as the relay itself tells it, and the backlog as the database counts it. When Temporal or PostgreSQL is away, the other half is shown all the same.",
+      'Shows what relay and consumer say of themselves, what the stream holds for the handlers, what the database counts, and what its handlers have open. When Temporal, NATS or PostgreSQL is away, the rest is shown all the same.',
     )
     .option('-w, --watch', 'show it again and again, until Ctrl-C')
     .option('--interval <seconds>', 'with --watch: time between two looks', positive, 2)
     .option('--json', 'print an object as JSON; with --watch one on each line')
     .action(runStatus);
   addManual(verb, {
-    environment: [...DATABASE, ...TEMPORAL],
-    exits: { 0: 'at least one half could be read', 1: 'neither could' },
+    details: `Totals count since relay and consumer were first started, and begin anew when one is terminated. A rate is of the last minute; with --watch, of the time since the look before. \`outbox pause\` stops the relay only: consumer and delivery runs have states of their own here.`,
+    environment: [...DATABASE, 'EVENT_BUS_BACKEND', ...NATS, ...TEMPORAL],
+    exits: { 0: 'relay or database could be read, or both', 1: 'neither could' },
     examples: [
       ['outbox status', 'how is it?'],
       ['outbox status --watch', 'and how does it go on?'],
-      ['outbox status --json | jq .database.oldestDueMs', 'for a program; `available` tells whether a half was read'],
+      ['outbox status --json | jq .database.oldestDueMs', 'for a program; `available` tells which parts were read'],
     ],
-    seeAlso: ['dead list'],
+    seeAlso: ['waiting', 'doctor', 'dead list'],
   });
 }
 
 async function runStatus(options: StatusOptions): Promise<void> {
-  const config = loadConfig();
-  const source = new StatusSource(config);
+  const source = new StatusSource(loadConfig());
   try {
-    if (!options.watch) {
+    if (options.watch) await watch(source, options);
+    else {
       const status = await source.read();
       show(status, options.json);
-      if (!status.relay.available && !status.database.available) {
-        throw new CommandFailure('Neither the relay nor the database could be read.');
-      }
-      return;
-    }
-    const stop = stopSignal();
-    while (!stop.aborted) {
-      const status = await source.read();
-      if (!options.json && process.stdout.isTTY) process.stdout.write(CLEAR_SCREEN);
-      show(status, options.json);
-      if (!options.json) print(colors.dim(`every ${options.interval} s; Ctrl-C ends it`));
-      await sleep(options.interval * 1_000, undefined, { signal: stop }).catch(() => undefined);
+      if (!isKnown(status)) throw new CommandFailure('Neither the relay nor the database could be read.');
     }
   } finally {
     await source.close();
   }
 }
 
+async function watch(source: StatusSource, { interval, json }: StatusOptions): Promise<void> {
+  const screen = !json && process.stdout.isTTY ? new Screen(process.stdout) : undefined;
+  const stop = stopSignal();
+  try {
+    while (!stop.aborted) {
+      const status = await source.read();
+      if (screen) screen.show(`${renderStatus(status)}\n${colors.dim(`every ${interval} s; Ctrl-C ends it`)}`);
+      else show(status, json);
+      await sleep(interval * 1_000, undefined, { signal: stop }).catch(() => undefined);
+    }
+  } finally {
+    screen?.close();
+  }
+}
+
+function isKnown({ relay, database }: Status): boolean {
+  return relay.available || database.available;
+}
+
 function show(status: Status, json: boolean | undefined): void {
   if (json) printJson(status);
   else print(renderStatus(status));
-}
-
-/** Both halves, read at the same moment. Connections are kept between two looks, and made again once lost. */
-class StatusSource {
-  private readonly db: Database;
-  private relay: RelayLink | undefined;
-
-  constructor(private readonly config: Config) {
-    this.db = openDatabase({
-      url: config.databaseUrl,
-      schema: config.schema,
-      poolSize: 1,
-      applicationName: 'temporal-outbox cli',
-      connectionTimeoutMillis: 3_000,
-    });
-  }
-
-  async read(): Promise<Status> {
-    const [relay, database] = await Promise.all([this.readRelay(), this.readDatabase()]);
-    return { relay, database };
-  }
-
-  async close(): Promise<void> {
-    await this.relay?.close();
-    await this.db.close().catch(() => undefined);
-  }
-
-  private async readRelay(): Promise<Status['relay']> {
-    try {
-      this.relay ??= await connectRelay(this.config);
-      const told = await this.relay.ask(QUERY_TIMEOUT_MS, (handle) => handle.query(statusQuery));
-      return { available: true, workflowId: this.config.relayWorkflowId, ...told };
-    } catch (error) {
-      return { available: false, reason: sentenceOf(error) };
-    }
-  }
-
-  private async readDatabase(): Promise<Status['database']> {
-    try {
-      return { available: true, schema: this.config.schema, ...(await readBacklog(this.db)) };
-    } catch (error) {
-      return { available: false, reason: sentenceOf(explained(error, this.config)) };
-    }
-  }
 }

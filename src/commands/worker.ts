@@ -41,7 +41,7 @@ On SIGTERM what is acknowledged is marked done, the rest is free for other worke
       ['EVENT_BUS_BACKEND=db outbox worker --handlers ./handlers.js', 'without NATS'],
       ['OUTBOX_LOG_LEVEL=debug outbox worker', 'with everything that it does'],
     ],
-    seeAlso: ['status', 'config'],
+    seeAlso: ['doctor', 'status', 'config'],
   });
 }
 

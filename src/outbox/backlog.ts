@@ -5,6 +5,8 @@ export interface Backlog {
   readonly pending: number;
   readonly deferred: number;
   readonly processing: number;
+  /** Backend `db`: rows whose handlers are being retried. */
+  readonly retrying: number;
   /** Rows: what the relay gave up, and in the `db` backend also what handlers gave up. */
   readonly deadLettered: number;
   /** Handlers of events that failed, or must wait, and will be tried again. */
@@ -15,6 +17,8 @@ export interface Backlog {
   readonly due: number;
   /** Age of the oldest due event in milliseconds, by the database's clock; null when none is due. */
   readonly oldestDueMs: number | null;
+  /** The highest id so far; null while the outbox is empty. Of two looks: some gaps more than what was enqueued between. */
+  readonly lastId: number | null;
 }
 
 /**
@@ -24,6 +28,8 @@ export interface Backlog {
 const BACKLOG = `
   SELECT waiting.pending, waiting.deferred, waiting.due, waiting."oldestDueMs",
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'processing') AS processing,
+         (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'retrying') AS retrying,
+         (SELECT max(id)::float8 FROM :schema.event_queue) AS "lastId",
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'dead_lettered') AS "deadLettered",
          (SELECT count(*)::float8 FROM :schema.deliveries WHERE state = 'waiting') AS "waitingDeliveries",
          (SELECT count(*)::float8 FROM :schema.deliveries WHERE state = 'dead') AS "deadDeliveries"

@@ -19,6 +19,8 @@ export interface ReconcileOptions {
   readonly since?: string;
   /** Ids kept of each class; all are counted. Default 20. */
   readonly limit?: number;
+  /** Told after each page that was read. */
+  readonly onProgress?: (read: { readonly messages: number; readonly events: number }) => void;
 }
 
 const DEFAULT_LIMIT = 20;
@@ -62,7 +64,8 @@ export async function reconcile(config: Config, options: ReconcileOptions = {}):
  * Each step holds a connection for single statements only, and none while the broker is talked to.
  */
 export async function compare(db: Database, config: Config, options: ReconcileOptions = {}): Promise<Reconciliation> {
-  const wanted = { sinceMs: sinceOf(options.since), limit: limitOf(options.limit) };
+  const { onProgress = () => undefined } = options;
+  const wanted = { sinceMs: sinceOf(options.since), limit: limitOf(options.limit), onProgress };
   if (config.backend === 'nats' && config.nats.mode === 'core') {
     throw new ReconcileError(
       'no-stream',
@@ -82,13 +85,13 @@ export async function compare(db: Database, config: Config, options: ReconcileOp
 async function compareSides(
   db: Database,
   config: Config,
-  { sinceMs, limit }: { sinceMs: number | null; limit: number },
+  { sinceMs, limit, onProgress }: Required<Omit<ReconcileOptions, 'since'>> & { readonly sinceMs: number | null },
   start: Start & { readonly recorded: Recorded },
   open: OpenCounts,
   stream: StreamSide | undefined,
 ): Promise<Reconciliation> {
   const handlings = new Handlings(db, start.recorded, config.handling.retentionMs, limit);
-  await stream?.read(handlings, sinceMs);
+  await stream?.read(handlings, sinceMs, (messages) => onProgress({ messages, events: 0 }));
   const keeping = await stream?.keeping();
 
   const lost = new Tally<LostEvent>(limit);
@@ -98,6 +101,7 @@ async function compareSides(
   const inHandMs = start.nowMs - config.handling.maxLeaseMs;
   for await (const page of readDoneRows(db, { lastId: start.lastId, untilMs: start.nowMs, sinceMs })) {
     events += page.length;
+    onProgress({ messages: stream?.messages ?? 0, events });
     if (!stream || !keeping) {
       await handlings.check(page.map((row) => ({ ...keyOf(row), state: 'finished' })));
       continue;

@@ -56,7 +56,7 @@ export class StreamSide {
   }
 
   /** Reads the stream up to its bound, and has what it holds compared with the outbox, ledger and deliveries. */
-  async read(handlings: Handlings, sinceMs: number | null): Promise<void> {
+  async read(handlings: Handlings, sinceMs: number | null, onPage: (messages: number) => void): Promise<void> {
     const { last_seq: upTo, messages } = this.stream.state;
     if (messages === 0) return;
     // Earlier rather than later: a message that is not read would be lost.
@@ -70,6 +70,7 @@ export class StreamSide {
         if (handled) once.push(handled);
       }
       await handlings.check(once);
+      onPage(this.messages);
     }
   }
 

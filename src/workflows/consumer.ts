@@ -104,7 +104,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   }
 
   async function digest(member: Member, result: ReceiveResult): Promise<void> {
-    memory.received(member, result);
+    memory.received(member, result, new Date());
     void acknowledgeAll();
     if (result.kind === 'left') memory.members.delete(member.queue);
     else if (result.kind === 'received') member.failures = 0;
@@ -178,16 +178,14 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   }
 
   function pause(): boolean {
-    const changed = !memory.paused;
-    memory.paused = true;
+    const changed = memory.pause(new Date());
     endReceives();
     show();
     return changed;
   }
 
   function resume(): boolean {
-    const changed = memory.paused;
-    memory.paused = false;
+    const changed = memory.resume();
     show();
     return changed;
   }

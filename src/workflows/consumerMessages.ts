@@ -1,6 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ConsumerTimings, Counts } from '../consumer/outcome';
 import type { PauseResult } from './messages';
+import type { RecentStep } from './recent';
 
 /** A worker that can receive. */
 export interface JoinRequest {
@@ -31,7 +32,12 @@ export interface ConsumerTotals extends Counts {
 export interface ConsumerStatus {
   readonly state: ConsumerState;
   readonly workers: readonly ConsumerWorker[];
+  /** Since the consumer was first started; they outlive a continue-as-new, and not a termination. */
   readonly totals: ConsumerTotals;
+  /** Events handled lately. */
+  readonly recent: readonly RecentStep[];
+  /** ISO 8601, workflow time. Null while it is not paused, or paused by an older build. */
+  readonly pausedSince: string | null;
   /** Messages that are through and wait for their acknowledgement. */
   readonly unsettled: number;
   readonly lastError: { readonly message: string; readonly at: string } | null;

@@ -1,4 +1,5 @@
 import { MAX_UNSETTLED, type ConsumerTimings, type ReceiveResult } from '../consumer/outcome';
+import { counted, type RecentStep } from './recent';
 import type { ConsumerState, ConsumerStatus, ConsumerTotals, ConsumerWorker, JoinRequest } from './consumerMessages';
 
 /** A worker as the consumer knows it. */
@@ -23,6 +24,8 @@ export interface ConsumerInput {
     readonly totals: ConsumerTotals;
     readonly unsettled: readonly string[];
     readonly lastError: ConsumerStatus['lastError'];
+    readonly recent?: readonly RecentStep[];
+    readonly pausedSince?: string | null;
   };
 }
 
@@ -44,6 +47,8 @@ export class ConsumerMemory {
   totals: ConsumerTotals;
   lastError: ConsumerStatus['lastError'];
   unsettled: string[];
+  recent: readonly RecentStep[];
+  pausedSince: string | null;
   readonly members = new Map<string, Member>();
   rollingOver = false;
   cancelled = false;
@@ -54,24 +59,27 @@ export class ConsumerMemory {
     this.totals = carried?.totals ?? NOTHING;
     this.lastError = carried?.lastError ?? null;
     this.unsettled = [...(carried?.unsettled ?? [])];
+    this.recent = carried?.recent ?? [];
+    this.pausedSince = carried?.pausedSince ?? null;
     for (const { queue, timings: own, failures } of carried?.members ?? [])
       this.members.set(queue, new Member(queue, own, failures));
   }
 
   carry(): ConsumerInput {
-    const { timings, paused, unsettled, lastError } = this;
+    const { timings, paused, unsettled, lastError, recent, pausedSince } = this;
     const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
     const members = [...this.members.values()].map(({ queue, timings: own, failures }) => ({
       queue,
       timings: own,
       failures,
     }));
-    return { timings, carried: { paused, members, totals, unsettled, lastError } };
+    return { timings, carried: { paused, members, totals, unsettled, lastError, recent, pausedSince } };
   }
 
-  received(member: Member, { timings, counts, unsettled }: ReceiveResult): void {
+  received(member: Member, { timings, counts, unsettled }: ReceiveResult, now: Date): void {
     this.timings = member.timings = timings;
     this.add({ ...counts, receives: 1 });
+    this.recent = counted(this.recent, counts.handled, now);
     // The oldest are given up first: they are delivered again soonest, if they have not been already.
     this.unsettled = [...this.unsettled, ...unsettled].slice(-MAX_UNSETTLED);
   }
@@ -80,6 +88,22 @@ export class ConsumerMemory {
     const totals: Record<string, number> = { ...this.totals };
     for (const [name, count] of Object.entries(more)) totals[name] = (totals[name] ?? 0) + count;
     this.totals = totals as unknown as ConsumerTotals;
+  }
+
+  /** @returns false when it was paused already */
+  pause(now: Date): boolean {
+    const changed = !this.paused;
+    if (changed) this.pausedSince = now.toISOString();
+    this.paused = true;
+    return changed;
+  }
+
+  /** @returns false when it was not paused */
+  resume(): boolean {
+    const changed = this.paused;
+    this.paused = false;
+    this.pausedSince = null;
+    return changed;
   }
 
   error(message: string, now: Date): void {
@@ -100,8 +124,8 @@ export class ConsumerMemory {
   }
 
   status(): ConsumerStatus {
-    const { state, totals, lastError } = this;
-    return { state, workers: this.list(), totals, unsettled: this.unsettled.length, lastError };
+    const { state, totals, recent, pausedSince, lastError } = this;
+    return { state, workers: this.list(), totals, recent, pausedSince, unsettled: this.unsettled.length, lastError };
   }
 
   private list(): ConsumerWorker[] {

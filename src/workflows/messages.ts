@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { RecentStep } from './recent';
 
 /** Which dead letters `reemitAll` revives; an empty filter means all of them. */
 export interface DeadLetterFilter {
@@ -61,7 +62,14 @@ export interface RelayStatus {
   readonly lagMs: number;
   /** Claimed events whose outcome is not settled yet. */
   readonly inFlight: number;
+  /** Since the relay was first started; they outlive a continue-as-new, and not a termination. */
   readonly totals: RelayTotals;
+  /** Events published (backend `db`: handled) lately. */
+  readonly recent: readonly RecentStep[];
+  /** ISO 8601, workflow time, as all times here. Null while it is not paused, or paused by an older build. */
+  readonly pausedSince: string | null;
+  /** While it waits for a broker: since when, and why. */
+  readonly outage: { readonly since: string | null; readonly reason: string | null } | null;
   readonly lastError: { readonly message: string; readonly at: string } | null;
   /** ISO 8601, workflow time; null before the first pass. */
   readonly lastPassAt: string | null;

@@ -115,9 +115,9 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       void settle(result.token, result.queue);
     } else if (result.kind === 'ended') {
       memory.passed(result.rows, result.lagMs, new Date());
-      memory.settled(result.settled);
+      memory.settled(result.settled, new Date());
     } else {
-      memory.failedProbes = 0;
+      memory.brokerBack();
       memory.lagMs = 0;
     }
   }
@@ -146,9 +146,9 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       log.warn('The worker that claimed a batch is gone: another publishes its rows under the same ids', { token });
       outcome = await steps.publishAgain(token);
     }
-    memory.settled(await steps.mark(token, outcome), outcome);
+    memory.settled(await steps.mark(token, outcome), new Date(), outcome);
     memory.failed(outcome, new Date());
-    if (outcome.published > 0) memory.failedProbes = 0;
+    if (outcome.published > 0) memory.brokerBack();
     // What an older batch met is stale news: since then a claim has found the broker there, and the wake that would end
     // the wait may be behind us.
     else if (outcome.away !== null && token === newestToken) probesInARow = PROBES_AT_ONCE;
@@ -158,7 +158,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
 
   /** Waits on the shared schedule. A worker whose broker answers again sends `wake`, so the wait never delays the flow. */
   async function waitForBroker(): Promise<void> {
-    memory.failedProbes++;
+    memory.brokerAway(new Date());
     show();
     const { backoffFirstMs, backoffMaxMs } = memory.timings;
     // Another worker published last and has not said that it lost its broker: it is asked again soon, and not when the
@@ -173,15 +173,8 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   }
 
   function pause(): boolean {
-    const changed = !memory.paused;
-    memory.paused = true;
+    const changed = memory.pause(new Date());
     endClaim();
-    return changed;
-  }
-
-  function resume(): boolean {
-    const changed = memory.paused;
-    memory.paused = false;
     return changed;
   }
 
@@ -190,7 +183,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       description: 'State, lag, in flight, totals, last error',
     });
     setHandler(messages.pauseSignal, () => void pause(), { description: 'Publish nothing until resume' });
-    setHandler(messages.resumeSignal, () => void resume(), { description: 'Go on after a pause' });
+    setHandler(messages.resumeSignal, () => void memory.resume(), { description: 'Go on after a pause' });
     setHandler(messages.wakeSignal, wake, { description: 'End a long poll or a wait for the broker early' });
     setHandler(
       messages.reemitSignal,
@@ -218,7 +211,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       await condition(() => memory.quiet || !memory.paused);
       return { changed };
     });
-    setHandler(messages.resumeUpdate, () => ({ changed: resume() }));
+    setHandler(messages.resumeUpdate, () => ({ changed: memory.resume() }));
     setHandler(messages.reemitUpdate, (request) => stepsOf(memory.timings).reemit(readReemitUpdate(request)), {
       validator: (request: unknown) => {
         const problem = reemitProblem(request);

@@ -1,4 +1,5 @@
 import type { BatchOutcome, RelayTimings, Settled } from '../relay/outcome';
+import { counted, type RecentStep } from './recent';
 import type { DeadLetterFilter, RelayState, RelayStatus, RelayTotals } from './messages';
 
 /** A re-emit that arrived by signal and has not been carried out. */
@@ -16,6 +17,9 @@ export interface RelayInput {
     readonly lastPassAt: string | null;
     readonly failedProbes: number;
     readonly orders: readonly ReemitOrder[];
+    readonly recent?: readonly RecentStep[];
+    readonly pausedSince?: string | null;
+    readonly outageSince?: string | null;
   };
 }
 
@@ -43,6 +47,9 @@ export class RelayMemory {
   /** Times in a row that no worker had a broker; the position on the shared schedule. */
   failedProbes: number;
   orders: ReemitOrder[];
+  recent: readonly RecentStep[];
+  pausedSince: string | null;
+  outageSince: string | null;
   worker: string | null = null;
   /** Rows of each token that is claimed and not settled. */
   readonly open = new Map<string, number>();
@@ -61,6 +68,9 @@ export class RelayMemory {
     this.lastPassAt = carried?.lastPassAt ?? null;
     this.failedProbes = carried?.failedProbes ?? 0;
     this.orders = [...(carried?.orders ?? [])];
+    this.recent = carried?.recent ?? [];
+    this.pausedSince = carried?.pausedSince ?? null;
+    this.outageSince = carried?.outageSince ?? null;
   }
 
   /** How much the orders weigh, counted in ids; a filter is about ten of them long. */
@@ -69,9 +79,13 @@ export class RelayMemory {
   }
 
   carry(): RelayInput {
-    const { timings, paused, lagMs, lastError, lastPassAt, failedProbes, orders } = this;
+    const { timings, paused, lagMs, lastError, lastPassAt, failedProbes, orders, recent, pausedSince, outageSince } =
+      this;
     const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
-    return { timings, carried: { paused, totals, lagMs, lastError, lastPassAt, failedProbes, orders } };
+    return {
+      timings,
+      carried: { paused, totals, lagMs, lastError, lastPassAt, failedProbes, orders, recent, pausedSince, outageSince },
+    };
   }
 
   passed(rows: number, lagMs: number, now: Date): void {
@@ -80,7 +94,8 @@ export class RelayMemory {
     this.add({ claimed: rows, passes: 1 });
   }
 
-  settled(settled: Settled, outcome?: Pick<BatchOutcome, 'duplicates' | 'unhandled'>): void {
+  settled(settled: Settled, now: Date, outcome?: Pick<BatchOutcome, 'duplicates' | 'unhandled'>): void {
+    this.recent = counted(this.recent, settled.done, now);
     this.add({
       published: settled.done,
       duplicates: outcome?.duplicates ?? 0,
@@ -90,6 +105,33 @@ export class RelayMemory {
       dead: settled.dead,
       returned: settled.returned,
     });
+  }
+
+  /** @returns false when it was paused already */
+  pause(now: Date): boolean {
+    const changed = !this.paused;
+    if (changed) this.pausedSince = now.toISOString();
+    this.paused = true;
+    return changed;
+  }
+
+  /** @returns false when it was not paused */
+  resume(): boolean {
+    const changed = this.paused;
+    this.paused = false;
+    this.pausedSince = null;
+    return changed;
+  }
+
+  /** No worker has a broker. */
+  brokerAway(now: Date): void {
+    if (this.failedProbes === 0) this.outageSince = now.toISOString();
+    this.failedProbes++;
+  }
+
+  brokerBack(): void {
+    this.failedProbes = 0;
+    this.outageSince = null;
   }
 
   failed(outcome: BatchOutcome, now: Date): void {
@@ -120,12 +162,16 @@ export class RelayMemory {
   }
 
   status(): RelayStatus {
-    const { state, lagMs, totals, lastError, lastPassAt, worker } = this;
+    const { state, lagMs, totals, recent, pausedSince, lastError, lastPassAt, worker } = this;
+    const isAway = this.failedProbes > 0;
     return {
       state,
       lagMs,
       inFlight: [...this.open.values()].reduce((sum, rows) => sum + rows, 0),
       totals,
+      recent,
+      pausedSince,
+      outage: isAway ? { since: this.outageSince, reason: lastError?.message ?? null } : null,
       lastError,
       lastPassAt,
       worker,

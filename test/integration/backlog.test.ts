@@ -16,7 +16,7 @@ afterAll(async () => {
 test('counts what waits, apart from what is due later, and never what is done', async () => {
   const { db } = database;
   expect(await readBacklog(db)).toEqual({
-    ...{ pending: 0, deferred: 0, processing: 0, deadLettered: 0 },
+    ...{ pending: 0, deferred: 0, processing: 0, retrying: 0, deadLettered: 0, lastId: null },
     ...{ due: 0, oldestDueMs: null, waitingDeliveries: 0, deadDeliveries: 0 },
   });
   const ids = await enqueue(db, events(6));

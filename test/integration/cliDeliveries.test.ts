@@ -85,11 +85,13 @@ describe('dead letters of handlers', () => {
     expect((await offline('status')).stdout).toMatch(/dead letters +1\n +handlers +1 waiting, 3 dead\n/);
     const { stdout } = await offline('handlers', '--json');
     expect(JSON.parse(stdout)).toEqual([
-      { handler: 'bill', events: ['ThingHappened'], recorded: true, waiting: 0, dead: 1 },
-      { handler: 'gone', events: [], recorded: false, waiting: 0, dead: 1 },
-      { handler: 'mail', events: ['ThingHappened'], recorded: true, waiting: 1, dead: 1 },
+      { handler: 'bill', events: ['ThingHappened'], recorded: true, waiting: 0, dead: 1, skipped: 0 },
+      { handler: 'gone', events: [], recorded: false, waiting: 0, dead: 1, skipped: 0 },
+      { handler: 'mail', events: ['ThingHappened'], recorded: true, waiting: 1, dead: 1, skipped: 0 },
     ]);
-    expect((await offline('handlers')).stdout).toMatch(/gone +0 +1 +\(not recorded any more\)\nmail +1 +1 +ThingHapp/);
+    expect((await offline('handlers')).stdout).toMatch(
+      /gone +0 +1 +0 +\(not recorded any more\)\nmail +1 +1 +0 +ThingHapp/,
+    );
   });
 });
 

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { manualOf } from '../../src/cli/manual';
 import { createProgram } from '../../src/cli/program';
 
@@ -77,12 +79,22 @@ function problemOf(words: string): string | undefined {
   }
 }
 
+test('the documents name every verb, and so does the CHANGELOG', () => {
+  const root = join(__dirname, '..', '..');
+  const read = (path: string) => readFileSync(join(root, path), 'utf8');
+  const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+  const documents = ['README.md', ...docs.map((name) => join('docs', name))].map(read).join('\n');
+  const leaves = ALL.filter(([, command]) => command.commands.length === 0).map(([name]) => name);
+  expect(leaves.filter((name) => !documents.includes(name))).toEqual([]);
+  expect(leaves.filter((name) => !read('CHANGELOG.md').includes(`\`${name.replace('outbox ', '')}\``))).toEqual([]);
+});
+
 test('`outbox --help` names every verb of the design', () => {
   const found = createProgram().commands.map((command) => command.name());
   expect(found.sort()).toEqual(
     [
-      ...['completion', 'config', 'dead', 'dev', 'drain', 'enqueue', 'forget', 'handlers', 'migrate', 'pause'],
-      ...['prune', 'reconcile', 'reemit', 'resume', 'retry', 'show', 'skip', 'status', 'worker'],
+      ...['completion', 'config', 'dead', 'dev', 'doctor', 'drain', 'enqueue', 'forget', 'handlers', 'migrate'],
+      ...['pause', 'prune', 'reconcile', 'reemit', 'resume', 'retry', 'show', 'skip', 'status', 'waiting', 'worker'],
     ].sort(),
   );
 });

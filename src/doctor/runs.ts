@@ -1,0 +1,88 @@
+import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
+import type { Config } from '../config';
+import type { Database } from '../postgres/database';
+import { installationId } from '../temporal/identity';
+import { fault, ok, usesNats, warning, type Check, type Found } from './finding';
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  installation: 'DATABASE_URL or OUTBOX_SCHEMA',
+  backend: 'EVENT_BUS_BACKEND',
+  mode: 'NATS_MODE',
+  stream: 'OUTBOX_STREAM',
+};
+
+/**
+ * Relay and consumer run, and were started for this installation. What a run was started with stands in its memo, also
+ * when it has ended: an installation whose workers all stopped still says what its settings were.
+ */
+export const runs: Check = {
+  name: 'runs',
+  look: async (patient) => {
+    const { config, db } = patient;
+    const { client } = await patient.temporal();
+    const mine = await identityOf(config, db);
+    const found = [judge('relay', config.relayWorkflowId, await describe(client, config.relayWorkflowId), mine)];
+    if (!usesNats(config)) return found;
+    const consumer = await describe(client, config.consumerWorkflowId);
+    // An installation whose workers have no handlers never has one.
+    if (consumer || (await hasHandlers(db))) {
+      const { backend: _, ...others } = mine;
+      found.push(judge('consumer', config.consumerWorkflowId, consumer, others));
+    }
+    return found;
+  },
+};
+
+function judge(
+  name: string,
+  workflowId: string,
+  run: WorkflowExecutionDescription | undefined,
+  mine: Readonly<Record<string, string>>,
+): Found {
+  const start = `Start a worker, which starts it: outbox worker${name === 'consumer' ? ' --handlers <module>' : ''}`;
+  if (!run) return fault(`There is no ${name} ${workflowId}, so nothing ${name === 'relay' ? 'is published' : 'of the stream is handled'}.`, start); // prettier-ignore
+  for (const [setting, value] of Object.entries(mine)) {
+    const theirs: unknown = run.memo?.[setting];
+    if (typeof theirs === 'string' && theirs !== value) {
+      return fault(
+        `The ${name} ${workflowId} was started with another ${SETTINGS[setting]}: it has ${theirs}, these settings ${value}.`,
+        `Set ${SETTINGS[setting]} as its workers have it. To change it for all: let everything run dry, stop the workers, and run: temporal workflow terminate --workflow-id ${workflowId}`,
+      );
+    }
+  }
+  if (run.status.name !== 'RUNNING')
+    return fault(`The ${name} ${workflowId} does not run: ${run.status.name.toLowerCase()}.`, start);
+  const stuck = (run.raw.pendingWorkflowTask?.attempt ?? 1) > 3;
+  if (stuck) {
+    return warning(
+      `The workers fail to carry the ${name} ${workflowId} on: they may be of a build that does not know its history.`,
+      `Look at: temporal workflow show --workflow-id ${workflowId}, and at the workers' logs.`,
+    );
+  }
+  return ok(`The ${name} ${workflowId} runs.`);
+}
+
+async function identityOf(config: Config, db: Database): Promise<Record<string, string>> {
+  const { backend, nats } = config;
+  return {
+    installation: await installationId(db),
+    backend,
+    mode: backend === 'db' ? 'none' : nats.mode,
+    stream: backend === 'db' ? 'none' : nats.stream,
+  };
+}
+
+async function describe(client: Client, workflowId: string): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.workflow.getHandle(workflowId).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+const HANDLERS = `SELECT handler_events <> '{}' AS some FROM :schema.outbox_installation`;
+
+async function hasHandlers(db: Database): Promise<boolean> {
+  return (await db.query<{ some: boolean }>(HANDLERS)).rows[0]?.some ?? false;
+}

@@ -1,0 +1,45 @@
+import { duration, plain } from '../cli/output';
+import { ok, warning, type Check, type Found } from './finding';
+
+/** No statement of ours, and no healthy request of an application, takes that long. */
+const OLD_MS = 300_000;
+
+const SESSIONS = `
+  SELECT pid, coalesce(nullif(application_name, ''), 'without a name') AS name, coalesce(usename, '') AS role, state,
+         (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::float8 AS "ageMs"
+    FROM pg_stat_activity
+   WHERE xact_start < clock_timestamp() - $1::float8 * interval '1 millisecond' AND datname = current_database()
+     AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY xact_start LIMIT 5`;
+
+const PREPARED = `
+  SELECT gid, (extract(epoch FROM clock_timestamp() - prepared) * 1000)::float8 AS "ageMs"
+    FROM pg_prepared_xacts
+   WHERE prepared < clock_timestamp() - $1::float8 * interval '1 millisecond' AND database = current_database()
+   ORDER BY prepared LIMIT 5`;
+
+/** What keeps dead rows from being removed: vacuum takes nothing that an open transaction may still see. */
+export const transactions: Check = {
+  name: 'old transactions',
+  look: async ({ db }) => {
+    const sessions = await db.query<{ pid: number; name: string; role: string; state: string | null; ageMs: number }>(
+      SESSIONS,
+      [OLD_MS],
+    );
+    const prepared = await db.query<{ gid: string; ageMs: number }>(PREPARED, [OLD_MS]);
+    const found: Found[] = [
+      ...sessions.rows.map(({ pid, name, role, state, ageMs }) =>
+        warning(
+          `A transaction of ${plain(name)} (role ${role}, process ${pid}, ${state ?? 'state not shown'}) has been open for ${duration(ageMs)}, and holds vacuum back.`,
+          `End it where it was begun, or run: SELECT pg_terminate_backend(${pid})`,
+        ),
+      ),
+      ...prepared.rows.map(({ gid, ageMs }) =>
+        warning(
+          `The prepared transaction ${plain(gid)} has been open for ${duration(ageMs)}, and holds vacuum back.`,
+          `Run: COMMIT PREPARED '${gid.replaceAll("'", "''")}', or ROLLBACK PREPARED`,
+        ),
+      ),
+    ];
+    return found.length > 0 ? found : [ok(`No transaction of this database is older than ${duration(OLD_MS)}.`)];
+  },
+};

@@ -1,0 +1,82 @@
+import { defineHandler } from '../../src/handlers/defineHandler';
+import type { Status } from '../../src/cli/statusPage';
+import { enqueue, event, events } from '../support/events';
+import { eventually } from '../support/eventually';
+import { TestOutbox } from '../support/outbox';
+import { runCli } from '../support/runCli';
+
+let outbox: TestOutbox;
+let fails = false;
+
+beforeAll(async () => {
+  // The second try of what fails comes after the test.
+  outbox = await TestOutbox.create({ OUTBOX_BACKOFF_FIRST_MS: '600000', OUTBOX_BACKOFF_MAX_MS: '600000' });
+  const mail = defineHandler({
+    name: 'mail',
+    events: ['ThingHappened'],
+    run: () => (fails ? Promise.reject(new Error('no such host')) : Promise.resolve()),
+  });
+  await outbox.startWorker({}, { handlers: [mail] });
+});
+afterAll(() => outbox.close());
+
+const status = async (settings = {}) =>
+  JSON.parse((await runCli(['status', '--json'], { ...outbox.settings, ...settings })).stdout) as Status;
+
+test('status shows relay, consumer, stream, handlers and delivery runs, and rates of the last minute', async () => {
+  await enqueue(outbox.db, events(3));
+  await outbox.allDone();
+  fails = true;
+  const [failing] = await enqueue(outbox.db, [event()]);
+  // Visibility is some seconds late.
+  const found = await eventually(async () => {
+    const told = await status();
+    return told.deliveryRuns.available && told.deliveryRuns.open === 1 ? told : undefined;
+  }, 120_000);
+  fails = false;
+  outbox.onClose(() => outbox.client.workflow.getHandle(`deliver/${outbox.database.schema}/${failing}`).terminate());
+  expect(found).toMatchObject({
+    relay: { available: true, state: 'running', pausedSince: null, outage: null, totals: { published: 4 } },
+    consumer: { available: true, state: 'receiving', totals: { received: 4 } },
+    stream: { available: true, messages: 4, undelivered: 0, inHand: 0 },
+    database: {
+      available: true,
+      waitingDeliveries: 1,
+      handlers: [{ handler: 'mail', waiting: 1, dead: 0, skipped: 0 }],
+    },
+    rates: { over: 'the last minute', enqueued: null },
+  });
+  expect(found.consumer?.available && found.consumer.workers).toHaveLength(1);
+});
+
+test('a pause is shown with its time, for the relay alone, and rates are known while events are published', async () => {
+  await enqueue(outbox.db, events(6));
+  await outbox.allDone();
+  const before = await status();
+  expect(before.rates.published).toBeGreaterThan(0);
+  await runCli(['pause'], outbox.settings);
+  const paused = await status();
+  expect(paused.relay).toMatchObject({ state: 'paused', pausedSince: expect.stringMatching(/^\d{4}-/) as string });
+  expect(paused.consumer).toMatchObject({ state: 'receiving', pausedSince: null });
+  const { stdout } = await runCli(['status'], outbox.settings);
+  expect(stdout).toMatch(/Relay {2}[^]*state +paused since \d{4}-[^]*Consumer {2}[^]*state +receiving[^]*Stream {2}[^]*Outbox {2}[^]*HANDLER +WAITING +DEAD +SKIPPED/); // prettier-ignore
+  await runCli(['resume'], outbox.settings);
+});
+
+test('without NATS, or without Temporal, the rest is shown all the same', async () => {
+  const withoutNats = await status({ NATS_URL: 'nats://127.0.0.1:1' });
+  expect(withoutNats).toMatchObject({
+    stream: { available: false },
+    relay: { available: true },
+    consumer: { available: true },
+  });
+  const withoutTemporal = await status({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  expect(withoutTemporal).toMatchObject({
+    ...{ relay: { available: false }, consumer: { available: false }, deliveryRuns: { available: false } },
+    ...{ stream: { available: true }, database: { available: true } },
+  });
+});
+
+test('backend db has neither consumer nor stream to show', async () => {
+  expect(await status({ EVENT_BUS_BACKEND: 'db' })).toMatchObject({ consumer: null, stream: null });
+});
