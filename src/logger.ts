@@ -5,6 +5,18 @@ import type { Config } from './config';
 export type { Logger } from 'pino';
 
 /**
+ * What stands on each line about an event, under the same names everywhere, so that one search finds its story. Never its
+ * payload; `handler` and `attempt` where the line is about one.
+ */
+export interface EventFields {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly handler?: string;
+  /** From 1; the attempt that has ended. */
+  readonly attempt?: number;
+}
+
+/**
  * The log, on stderr so that a verb's result on stdout can be piped. Written synchronously: the last line before a
  * process ends is the one that is wanted.
  *

@@ -23,7 +23,7 @@ import type { Seats } from '../handlers/seats';
 import { inTransaction, RollBack } from '../handlers/transaction';
 import { readClaim } from '../ledger/read';
 import type { Leases, Loss } from '../ledger/leases';
-import type { Logger } from '../logger';
+import type { EventFields, Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
 import type { Metrics } from '../telemetry/metrics';
@@ -76,7 +76,8 @@ class Deliverer {
       case 'lost':
         return this.countLost({ ...key, ...beginning }, beginning.sinceMs);
       case 'begun': {
-        const attempt = { ...key, startedAt: beginning.startedAt, attempts: beginning.attempts };
+        const { startedAt, attempts, eventType } = beginning;
+        const attempt = { ...key, startedAt, attempts, eventType };
         const loss = this.deps.leases.hold(attempt, since);
         try {
           return await this.run(attempt, loss);
@@ -134,7 +135,7 @@ class Deliverer {
       const reason = failureText(result.thrown, redact, { eventId, handler: name });
       const end = { attempts, dueInMs: dead ? 0 : this.backoff(attempts), reason, dead };
       await this.end(attempt, end);
-      if (!dead) this.deps.logger.info({ eventId, handler: name, attempts, reason, dueInMs: end.dueInMs }, TRIED_AGAIN);
+      if (!dead) this.deps.logger.info({ ...aboutOf(attempt, attempts), reason, dueInMs: end.dueInMs }, TRIED_AGAIN);
       throw this.failure(failureName(result.thrown), { ...end, kind: dead ? 'dead' : 'failed' });
     }
     const ours =
@@ -188,10 +189,9 @@ class Deliverer {
     const written = await this.patiently(() => endAttempt(db, attempt, end));
     if (!end.dead) return;
     await settleRow(db, [attempt.eventId]);
-    const { eventId, handler } = attempt;
     if (!written) return;
-    metrics?.handlerExhausted(handler);
-    logger.error({ eventId, handler, attempts: end.attempts, reason: end.reason }, EXHAUSTED);
+    metrics?.handlerExhausted(attempt.handler);
+    logger.error({ ...aboutOf(attempt, end.attempts), reason: end.reason }, EXHAUSTED);
   }
 
   /** While PostgreSQL is away the claim is kept: an end that is not written would count as a lost worker. */
@@ -220,6 +220,10 @@ class Deliverer {
       details: [{ kind, attempts, dueInMs, reason: reason.slice(0, 500) }],
     });
   }
+}
+
+function aboutOf({ eventId, eventType, handler }: Omit<Attempt, 'attempts'>, attempt: number): EventFields {
+  return { eventId, eventType, handler, attempt };
 }
 
 /** An activity for each handler, and one for handlers that this worker lacks. */

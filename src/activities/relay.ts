@@ -137,17 +137,17 @@ export function createRelayActivities(deps: RelayDeps) {
     // The relay waits for a broker that is away now, not for one that was for a moment.
     if (outcome.away !== null) outcome = { ...outcome, away: await broker.ready() };
     batches.delete(token);
-    report(token, outcome);
     publishMetrics?.passPublished(outcome);
     return outcome;
   }
 
-  function report(token: string, outcome: BatchOutcome): void {
-    const counts = { token, published: outcome.published, duplicates: outcome.duplicates };
+  /** One line for each pass that had events: what was published, what became of the rows, and the first reason why not. */
+  function report(token: string, outcome: BatchOutcome, settled: Settled): void {
     const exceptions = outcome.exceptions.filter(({ write }) => write !== 'retry');
     const [first] = exceptions;
-    if (!first) return logger.debug(counts, 'Published');
     const rows = exceptions.reduce((sum, { ids }) => sum + ids.length, 0);
+    const counts = { token, published: outcome.published, duplicates: outcome.duplicates, ...settled };
+    if (!first) return logger.info(counts, 'A pass of the relay');
     const fields = { ...counts, notPublished: rows, reason: first.reason };
     // A probe says again what was said when its row was deferred.
     if (exceptions.every(({ write }) => write === 'put back')) logger.debug(fields, 'A probe failed');
@@ -157,6 +157,7 @@ export function createRelayActivities(deps: RelayDeps) {
   async function mark(token: string, outcome: BatchOutcome): Promise<Settled> {
     const settled = await writeOutcome(db, token, outcome, config.relay);
     metrics?.settled(settled);
+    report(token, outcome, settled);
     if (settled.lost > 0)
       logger.warn({ token, rows: settled.lost }, 'Rows were taken over by another claim, which settles them');
     return settled;

@@ -142,10 +142,11 @@ export class CoreSource implements Source {
     this.tally.add(outcome.kind === 'handled' ? 'handled' : outcome.kind === 'handed over' ? 'handedOver' : 'returned');
     if (outcome.kind !== 'returned') return;
     const { config, stopping, logger } = this.deps;
-    const { eventId } = waiting.event;
-    if (stopping.aborted) return logger.warn({ eventId }, 'An event of core NATS was interrupted by the stop: lost');
+    const { eventId, eventType } = waiting.event;
+    if (stopping.aborted)
+      return logger.warn({ eventId, eventType }, 'An event of core NATS was interrupted by the stop: lost');
     if (waiting.tries >= config.maxAttempts)
-      return this.exhausted.tell({ eventId, deliveries: waiting.tries, reason: outcome.reason });
+      return this.exhausted.tell({ eventId, eventType, attempt: waiting.tries, reason: outcome.reason });
     const { backoffFirstMs, backoffMaxMs } = config.relay;
     // Nobody else has it: it is given to this worker's intake again.
     setTimeout(() => this.put(waiting), retryBackoff(waiting.tries++, backoffFirstMs, backoffMaxMs)).unref();

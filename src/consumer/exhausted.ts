@@ -1,11 +1,11 @@
-import type { Logger } from '../logger';
+import type { EventFields, Logger } from '../logger';
 
 /** Bounded: more events than an operator would ever read of at once. */
 const REMEMBERED = 10_000;
 
-export interface Exhausted {
-  readonly eventId: string;
-  readonly deliveries: number;
+export interface Exhausted extends EventFields {
+  /** Of the broker: each is an attempt. */
+  readonly attempt: number;
   readonly reason: string;
 }
 
@@ -18,11 +18,12 @@ export class ExhaustedLog {
 
   constructor(private readonly logger: Logger) {}
 
-  tell({ eventId, deliveries, reason }: Exhausted): void {
+  tell(exhausted: Exhausted): void {
+    const { eventId } = exhausted;
     if (this.told.has(eventId)) return;
     const [oldest] = this.told;
     if (oldest !== undefined && this.told.size >= REMEMBERED) this.told.delete(oldest);
     this.told.add(eventId);
-    this.logger.error({ eventId, deliveries, reason }, 'event exhausted max deliveries');
+    this.logger.error(exhausted, 'event exhausted max deliveries');
   }
 }

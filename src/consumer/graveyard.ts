@@ -34,10 +34,12 @@ export class Graveyard {
       messages.map(({ event }) => ({ event, handlers: handlersFor(event.eventType), deliveries })),
       config.handling,
     );
+    const typeOf = new Map(messages.map(({ event }) => [event.eventId, event.eventType]));
     for (const { eventId, handler, kind } of rows) {
       if (kind !== 'recorded') continue;
       metrics?.handlerExhausted(handler);
-      exhausted.tell({ eventId, deliveries, reason: exhaustedReason(deliveries) });
+      const about = { eventId, eventType: typeOf.get(eventId) ?? '', handler, attempt: deliveries };
+      exhausted.tell({ ...about, reason: exhaustedReason(deliveries) });
     }
     const held = new Set(rows.filter(({ kind }) => kind === 'held').map(({ eventId }) => eventId));
     this.acknowledge(messages.filter(({ event }) => !held.has(event.eventId)));

@@ -153,7 +153,10 @@ export class JetStreamSource implements Source {
     this.tally.add('returned');
     const { backoffFirstMs, backoffMaxMs } = config.relay;
     this.acks.nak(reply, stopping.aborted ? 0 : retryBackoff(deliveries, backoffFirstMs, backoffMaxMs));
-    if (deliveries >= config.maxAttempts) this.exhausted.tell({ eventId: event.eventId, deliveries, reason });
+    if (deliveries >= config.maxAttempts) {
+      const { eventId, eventType } = event;
+      this.exhausted.tell({ eventId, eventType, attempt: deliveries, reason });
+    }
   }
 }
 

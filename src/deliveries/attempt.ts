@@ -18,18 +18,25 @@ export interface Attempt extends DeliveryKey {
   readonly startedAt: number;
   /** Attempts spent before this one. */
   readonly attempts: number;
+  readonly eventType: string;
 }
 
 export type Beginning =
-  | { readonly kind: 'begun'; readonly startedAt: number; readonly attempts: number }
+  | { readonly kind: 'begun'; readonly startedAt: number; readonly attempts: number; readonly eventType: string }
   /** Nothing waits: handled, skipped, or dead meanwhile. */
   | { readonly kind: 'over' }
   | { readonly kind: 'held'; readonly forMs: number; readonly attempts: number }
-  | { readonly kind: 'lost'; readonly startedAt: number; readonly sinceMs: number; readonly attempts: number };
+  | {
+      readonly kind: 'lost';
+      readonly startedAt: number;
+      readonly sinceMs: number;
+      readonly attempts: number;
+      readonly eventType: string;
+    };
 
 const BEGIN = `
   WITH waiting AS MATERIALIZED (
-    SELECT event_id, handler, attempts FROM :schema.deliveries
+    SELECT event_id, handler, attempts, event_type FROM :schema.deliveries
      WHERE event_id = $1 AND handler = $2 AND state = 'waiting' FOR UPDATE
   ), touched AS (
     UPDATE :schema.deliveries d SET touched_at = clock_timestamp()
@@ -40,13 +47,14 @@ const BEGIN = `
     ON CONFLICT (event_id, handler) DO NOTHING
     RETURNING ${STARTED_MS} AS started
   )
-  SELECT w.attempts, taken.started AS "takenAt", ${LEASE_COLUMNS}
+  SELECT w.attempts, w.event_type AS "eventType", taken.started AS "takenAt", ${LEASE_COLUMNS}
     FROM waiting w
     LEFT JOIN taken ON true
     LEFT JOIN :schema.processed_events p USING (event_id, handler)`;
 
 interface BeginRow {
   readonly attempts: number;
+  readonly eventType: string;
   readonly takenAt: number | null;
   readonly status: string | null;
   readonly startedAt: number | null;
@@ -59,8 +67,8 @@ export async function beginAttempt(db: Database, key: DeliveryKey, times: LeaseT
   const { rows } = await db.query<BeginRow>(BEGIN, [key.eventId, key.handler, times.leaseMs, times.maxLeaseMs]);
   const row = rows[0];
   if (!row) return { kind: 'over' };
-  const { attempts } = row;
-  if (row.takenAt !== null) return { kind: 'begun', startedAt: row.takenAt, attempts };
+  const { attempts, eventType } = row;
+  if (row.takenAt !== null) return { kind: 'begun', startedAt: row.takenAt, attempts, eventType };
   if (row.status === 'done') {
     // Whoever held the claim before finished it after all.
     await dropDelivery(db, key);
@@ -69,7 +77,7 @@ export async function beginAttempt(db: Database, key: DeliveryKey, times: LeaseT
   if (row.startedAt === null) return { kind: 'held', forMs: 50, attempts };
   const endsInMs = row.endsInMs ?? 0;
   if (endsInMs > 0) return { kind: 'held', forMs: Math.ceil(endsInMs), attempts };
-  return { kind: 'lost', startedAt: row.startedAt, sinceMs: row.silentMs ?? 0, attempts };
+  return { kind: 'lost', startedAt: row.startedAt, sinceMs: row.silentMs ?? 0, attempts, eventType };
 }
 
 const DROP = `DELETE FROM :schema.deliveries WHERE event_id = $1 AND handler = $2 AND state = 'waiting'`;

@@ -1,5 +1,5 @@
 import type { Config } from '../config';
-import type { Logger } from '../logger';
+import type { EventFields, Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Metrics } from '../telemetry/metrics';
 import { RunRefusedError, STARTS_AT_ONCE, type DeliveryRuns } from '../temporal/deliveryRuns';
@@ -109,7 +109,7 @@ export class Sweeper {
   /** One that is refused holds up no other; its next turn is when it has been untouched for `sweepAfterMs` again. */
   private async startOne(deliveries: readonly [Orphan, ...Orphan[]], total: Total): Promise<void> {
     const { runs, logger } = this.deps;
-    const [{ eventId }] = deliveries;
+    const [{ eventId, eventType }] = deliveries;
     try {
       await runs.start(
         deliveries[0],
@@ -121,9 +121,9 @@ export class Sweeper {
       const reason = (error as Error).message;
       if (error instanceof RunRefusedError) {
         total.refused++;
-        total.refusal ??= { eventId, reason };
+        total.refusal ??= { eventId, eventType, reason };
       } else {
-        logger.debug(`A delivery run could not be started: ${reason}`);
+        logger.debug({ eventId, eventType, reason }, 'A delivery run could not be started');
         total.left.push(eventId);
       }
     }
@@ -135,6 +135,6 @@ interface Total {
   started: number;
   refused: number;
   /** The first of them. */
-  refusal: { readonly eventId: string; readonly reason: string } | undefined;
+  refusal: (EventFields & { readonly reason: string }) | undefined;
   readonly left: string[];
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config';
 import type { HandOver } from '../deliveries/handOver';
 import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
 import type { Loss } from '../ledger/leases';
-import type { Logger } from '../logger';
+import type { EventFields, Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Metrics } from '../telemetry/metrics';
 import type { HandlerSpans } from '../tracing/handlerSpans';
@@ -217,9 +217,11 @@ export abstract class Lane {
     if (delivery && given.attempts === 0) metrics?.handlingDeferred(this.handlerName);
     if (delivery?.dead) metrics?.handlerExhausted(this.handlerName);
     if (delivery && given.attempts > 0) {
-      const { eventId, handler, attempts, reason, dead, dueInMs } = delivery;
-      if (dead) logger.error({ eventId, handler, attempts, reason }, EXHAUSTED);
-      else logger.info({ eventId, handler, attempts, reason, dueInMs: Math.round(dueInMs) }, TRIED_AGAIN);
+      const { handler, attempts: attempt, reason, dead, dueInMs } = delivery;
+      const { eventId, eventType } = task.event;
+      const about: EventFields = { eventId, eventType, handler, attempt };
+      if (dead) logger.error({ ...about, reason }, EXHAUSTED);
+      else logger.info({ ...about, reason, dueInMs: Math.round(dueInMs) }, TRIED_AGAIN);
     }
     if (!delivery) return this.askAgain(task);
     task.resolve({ kind: 'handed over', deliveries: [delivery] });

@@ -66,7 +66,8 @@ export class RunStarts {
       return true;
     } catch (error) {
       if (!(error instanceof RunRefusedError)) this.awayUntil = performance.now() + AWAY_MS;
-      logger.debug({ eventId }, `A delivery run could not be started: ${(error as Error).message}`);
+      const reason = (error as Error).message;
+      logger.debug({ eventId, eventType, reason }, 'A delivery run could not be started');
       return false;
     }
   }

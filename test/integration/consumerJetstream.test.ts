@@ -104,7 +104,7 @@ describe('receiving from a stream', () => {
     expect(sent).toEqual([400, 800, 1_000, 1_000].map((ms) => `-NAK {"delay": ${ms}000000}`));
     const said = receiver.logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
     expect(said).toEqual([
-      expect.objectContaining({ level: 50, eventId: id, deliveries: 4, reason: 'the ledger cannot be read' }),
+      expect.objectContaining({ level: 50, eventId: id, attempt: 4, reason: 'the ledger cannot be read' }),
     ]);
   });
 

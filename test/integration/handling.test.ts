@@ -102,7 +102,7 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
     expect(await deliveryRows(outbox.db)).toEqual([]);
     const told = logs.filter(({ msg }) => msg === 'A handler failed and is tried again');
     expect(told).toMatchObject(
-      [1, 2, 3, 4].map((n) => ({ level: 30, handler: 'flaky', attempts: n, reason: `try ${n}` })),
+      [1, 2, 3, 4].map((n) => ({ level: 30, handler: 'flaky', attempt: n, reason: `try ${n}` })),
     );
     expect(told.map(({ dueInMs }) => 100 * Math.round(Number(dueInMs) / 100))).toEqual(schedule);
   });
@@ -128,7 +128,7 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
     ]);
     expect(await ledgerOf(outbox.db, id, 'broken')).not.toBe('done');
     const exhausted = logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
-    expect(exhausted).toMatchObject([{ level: 50, eventId: id, handler: 'broken', attempts: 3 }]);
+    expect(exhausted).toMatchObject([{ level: 50, eventId: id, handler: 'broken', attempt: 3 }]);
     expect(await listDead(outbox.db.pool, { schema: outbox.db.schema })).toMatchObject([
       { eventId: id, handler: 'broken', attempts: 3 },
     ]);
