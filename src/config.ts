@@ -99,6 +99,11 @@ const environment = z.object({
   OUTBOX_ACTIVITY_RETRY_MS: milliseconds(200),
   OUTBOX_OWN_QUEUE_TIMEOUT_MS: milliseconds(3_000),
   OUTBOX_STICKY_TIMEOUT_MS: milliseconds(2_000),
+  /** Turns Temporal's worker versioning on. Off by default: then a new build needs no step of an operator to be used. */
+  OUTBOX_BUILD_ID: z
+    .string()
+    .regex(/^[\w.+-]{1,128}$/, 'a build id may hold up to 128 letters, digits, and . _ + - only')
+    .optional(),
   OUTBOX_SHUTDOWN_GRACE_MS: milliseconds(20_000),
   /** History events after which the relay continues as new; 0 leaves it to the server's suggestion. */
   OUTBOX_ROLL_OVER_EVENTS: count(0, 0),
@@ -244,6 +249,8 @@ export function loadConfig(env: Environment = process.env) {
       everyMs: read.OUTBOX_MAINTENANCE_MS,
     }),
     worker: Object.freeze({
+      buildId: read.OUTBOX_BUILD_ID,
+      deploymentName: schema === DEFAULT_SCHEMA ? 'outbox' : `outbox-${schema}`,
       stickyTimeoutMs: read.OUTBOX_STICKY_TIMEOUT_MS,
       shutdownGraceMs: read.OUTBOX_SHUTDOWN_GRACE_MS,
     }),

@@ -1,6 +1,8 @@
 import Table from 'cli-table3';
 import { colors, errorColors } from './colors';
 
+export { duration } from '../duration';
+
 /** A result, on stdout. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -52,22 +54,4 @@ export function table(headings: string[], rows: string[][]): string {
 /** `1 event`, `2 events`, `1,234,567 events`. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** Milliseconds as a person says them: `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = Math.round(ms / 1_000);
-  const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3_600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  return parts
-    .slice(first, first + 2)
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(' ');
 }

@@ -52,6 +52,7 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   OUTBOX_ACTIVITY_RETRY_MS: (config) => config.relay.activityRetryMs,
   OUTBOX_OWN_QUEUE_TIMEOUT_MS: (config) => config.relay.ownQueueTimeoutMs,
   OUTBOX_STICKY_TIMEOUT_MS: (config) => config.worker.stickyTimeoutMs,
+  OUTBOX_BUILD_ID: (config) => config.worker.buildId,
   OUTBOX_SHUTDOWN_GRACE_MS: (config) => config.worker.shutdownGraceMs,
   OUTBOX_ROLL_OVER_EVENTS: (config) => config.relay.rollOverEvents,
   OUTBOX_CONCURRENCY: (config) => config.handling.concurrency,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { withDatabase } from '../cli/database';
+import { registerAttributes, tellRegistration } from '../cli/searchAttributes';
 import { print, printJson, warn } from '../cli/output';
 import { addManual } from '../cli/manual';
 import { DATABASE } from '../cli/variables';
@@ -16,7 +17,7 @@ export function addMigrate(program: Command): void {
     .command('migrate')
     .summary('create or upgrade the tables')
     .description(
-      'Creates the outbox tables, or upgrades them to this build. Safe to run at any time and from several processes at once; data is kept.',
+      'Creates the outbox tables, or upgrades them to this build. Safe to run at any time and from several processes at once; data is kept. Then registers the search attributes of the Temporal UI where Temporal is reached and allows it; without them everything works but the filters of its lists.',
     )
     .option('--check', 'change nothing; exit 1 when the tables are older than this build')
     .option('--json', 'print the result as JSON')
@@ -46,8 +47,12 @@ async function runMigrate(options: MigrateOptions): Promise<void> {
       return;
     }
     const { applied, version } = await migrate(db, warn);
-    if (options.json) printJson({ schema: config.schema, version, applied });
-    else if (applied.length === 0) print(`Schema ${config.schema} is up to date (version ${version}).`);
-    else print(`Schema ${config.schema} is at version ${version} now: applied ${applied.join(', ')}.`);
+    if (!options.json) {
+      if (applied.length === 0) print(`Schema ${config.schema} is up to date (version ${version}).`);
+      else print(`Schema ${config.schema} is at version ${version} now: applied ${applied.join(', ')}.`);
+    }
+    const searchAttributes = await registerAttributes();
+    tellRegistration(searchAttributes);
+    if (options.json) printJson({ schema: config.schema, version, applied, searchAttributes: searchAttributes.kind });
   });
 }

@@ -1,20 +1,15 @@
 import type { Client } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config';
 import { deliveryWorkflowId } from '../deliveries/deliveryId';
+import { SEARCH_ATTRIBUTES, searchableHandlers } from '../deliveries/searchAttributes';
 import type { deliverEvent } from '../workflows/deliverEvent';
 import type { DeliverInput, WaitingDelivery } from '../workflows/deliveryMessages';
 import { isTransport } from './transport';
 
 /** The event of a delivery run: what its page shows. */
 export type DeliveryEvent = Pick<DeliverInput, 'eventId' | 'eventType' | 'aggregateType' | 'aggregateId'>;
-
-export const SEARCH_ATTRIBUTES = {
-  eventType: defineSearchAttributeKey('OutboxEventType', SearchAttributeType.KEYWORD),
-  aggregateId: defineSearchAttributeKey('OutboxAggregateId', SearchAttributeType.KEYWORD),
-  handler: defineSearchAttributeKey('OutboxHandler', SearchAttributeType.KEYWORD_LIST),
-};
 
 /** Whoever waits for it holds an event; the sweep makes up for a start that took longer. */
 const START_TIMEOUT_MS = 10_000;
@@ -40,6 +35,8 @@ export const STARTS_AT_ONCE = 4;
 /** Of the time by which starts take longer than they could: what is left to the server between two of them. */
 const GIVE_WAY = 4;
 const LONGEST_PAUSE_MS = 1_000;
+/** Asking costs one refused start; whoever registers the attributes sees them used soon. */
+const UNSEARCHABLE_MS = 60_000;
 
 /**
  * Starts and reaches delivery runs: at most so many a second, and fewer while Temporal answers slower than it can. The
@@ -47,17 +44,17 @@ const LONGEST_PAUSE_MS = 1_000;
  */
 export class DeliveryRuns {
   private client: Client | undefined;
-  private searchable = false;
+  /** The namespace does not know our search attributes: until then starts go without them. */
+  private unsearchableUntil = 0;
   private nextAt = 0;
   private fastestMs = Infinity;
   private recentMs = 0;
 
   constructor(private readonly config: Config) {}
 
-  /** @param searchable the namespace knows our search attributes; without them a start that names them is refused */
-  use(client: Client | undefined, searchable = false): void {
+  use(client: Client | undefined): void {
     this.client = client;
-    this.searchable = searchable;
+    this.unsearchableUntil = 0;
     // Perhaps another server, or the same at another distance.
     this.fastestMs = Infinity;
     this.recentMs = 0;
@@ -98,7 +95,7 @@ export class DeliveryRuns {
     const attributes = new TypedSearchAttributes([
       { key: SEARCH_ATTRIBUTES.eventType, value: eventType },
       { key: SEARCH_ATTRIBUTES.aggregateId, value: aggregateId.slice(0, 255) },
-      { key: SEARCH_ATTRIBUTES.handler, value: waiting.map(({ handler }) => handler) },
+      { key: SEARCH_ATTRIBUTES.handler, value: searchableHandlers(waiting.map(({ handler }) => handler)) },
     ]);
     const start = (searchable: boolean) =>
       client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
@@ -115,15 +112,16 @@ export class DeliveryRuns {
           ...(searchable && { typedSearchAttributes: attributes }),
         }),
       );
+    const searchable = performance.now() >= this.unsearchableUntil;
     try {
-      await start(this.searchable);
+      await start(searchable);
     } catch (error) {
-      if (!this.searchable || codeOf(error) !== INVALID_ARGUMENT) throw inWords(error);
-      // Taken away or of another type since the worker looked, or names of handlers that are too long together: a search
-      // attribute must not stop a run.
+      if (!searchable || codeOf(error) !== INVALID_ARGUMENT) throw inWords(error);
+      // Not registered, of another type, or registered a moment ago: a search attribute must not stop a run.
       await start(false).catch((again: unknown) => {
         throw inWords(again);
       });
+      this.unsearchableUntil = performance.now() + UNSEARCHABLE_MS;
     }
   }
 

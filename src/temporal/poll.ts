@@ -20,7 +20,8 @@ import type { TemporalConnection } from './connection';
 import { joinConsumer } from './consumerStart';
 import { scheduleMaintenance } from './maintenanceSchedule';
 import { startRelay } from './relayStart';
-import { ensureSearchAttributes } from './searchAttributes';
+import { registerSearchAttributes } from './searchAttributes';
+import { setCurrentCommand } from './versioning';
 import { createWorkers } from './workers';
 
 /** Within the grace's rest: settling a batch takes milliseconds, unless PostgreSQL does not answer. */
@@ -65,7 +66,11 @@ export async function poll(deps: Polling): Promise<void> {
     runs: handling.runs,
   });
   await startRelay(client, config, db, handlingMs);
-  handling.runs.use(client, await ensureSearchAttributes(connection, namespace, logger));
+  const registration = await registerSearchAttributes(connection.operatorService, namespace);
+  // Whoever may not register them may still have them: starts name them until one is refused.
+  if (registration.kind === 'refused')
+    logger.info(`Search attributes were not registered (${registration.reason}): \`outbox migrate\` says how to`);
+  handling.runs.use(client);
 
   const membership = new Membership({
     join: () => joinConsumer(client, config, db, ownQueue),
@@ -99,6 +104,10 @@ export async function poll(deps: Polling): Promise<void> {
       // Only now that its queue is polled: the consumer drops a worker that takes no receive.
       if (consumer) await membership.start();
       logger.info({ taskQueue: config.taskQueue, relay: config.relayWorkflowId }, 'The worker is ready');
+      if (config.worker.buildId !== undefined)
+        logger.info(
+          `This worker is build ${config.worker.buildId} of deployment ${config.worker.deploymentName}; it gets work when that is the current version: ${setCurrentCommand(config, namespace)}`,
+        );
       parts.polling = true;
       deps.onReady?.();
     }

@@ -6,6 +6,7 @@ import type { createDeliveryActivities } from '../activities/delivery';
 import type { MaintenanceActivities } from '../activities/maintenance';
 import type { RelayActivities } from '../activities/relay';
 import type { Config } from '../config';
+import { versioning } from './versioning';
 
 export interface WorkersOptions {
   readonly config: Config;
@@ -42,6 +43,7 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
     await Worker.create({
       ...common,
       ...workflows,
+      ...versioning(config, 'PINNED'),
       taskQueue: config.taskQueue,
       activities: { ...relay, ...maintenance, ...(consumer && { acknowledge: consumer.acknowledge }) },
       // A relay is one run, and one claim at a time: small fixed numbers, so that a worker holds little memory.
@@ -49,6 +51,7 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
       tuner: slots(10, 20),
       ...pollers(2),
     }),
+    // Never versioned: each start is a queue of another name, and a version of a deployment may have 100 of them.
     await Worker.create({
       ...common,
       taskQueue: ownQueue,
@@ -64,6 +67,8 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
       await Worker.create({
         ...common,
         ...workflows,
+        // A build that mends a handler must reach the runs that wait for it.
+        ...versioning(config, 'AUTO_UPGRADE'),
         taskQueue: config.deliveryTaskQueue,
         activities: delivery,
         // Runs wait for minutes: one that is not cached is read again from its history, which is short. A mass failure

@@ -4,7 +4,6 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  continueAsNew,
   isCancellation,
   log,
   setCurrentDetails,
@@ -20,7 +19,7 @@ import { readJoin } from './consumerJoin';
 import * as messages from './consumerMessages';
 import { ConsumerMemory, Member, type ConsumerInput } from './consumerState';
 import { consumerStepsOf } from './consumerSteps';
-import { isRollOverDue } from './rollOver';
+import { isRollOverDue, rollOver } from './rollOver';
 
 /** Reply subjects of one acknowledgement: some 80 KB. */
 const ACKNOWLEDGED_AT_ONCE = 1_000;
@@ -65,7 +64,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   await condition(() => serving === 0 && !acknowledging && allHandlersFinished());
   if (memory.cancelled)
     throw new CancelledFailure('The consumer was cancelled; the next worker that joins begins another');
-  await continueAsNew<typeof consumer>(memory.carry());
+  await rollOver<typeof consumer>(memory.carry());
 
   /** Never rejects. Ends when the worker is gone, or this run is over. */
   async function serve(member: Member): Promise<void> {

@@ -23,6 +23,7 @@ import {
   type CarriedDelivery,
 } from './deliveryMessages';
 import { readDeliveries, readRetryNow, readSkip } from './deliveryOrders';
+import { nameHandlers } from './deliverySearch';
 import { deliveryStepsOf } from './deliverySteps';
 
 /** After an attempt whose end was not written: its worker is lost, or PostgreSQL is away. */
@@ -84,6 +85,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
       const delivery = memory.receive(waiting, Date.now());
       if (delivery) begin(delivery);
     }
+    nameHandlers(memory.all.map(({ handler }) => handler));
     show();
   }
 

@@ -5,7 +5,6 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  continueAsNew,
   isCancellation,
   log,
   setCurrentDetails,
@@ -19,7 +18,7 @@ import { details } from './details';
 import * as messages from './messages';
 import { readReemit, readReemitAll, readReemitUpdate, reemitProblem } from './orders';
 import { canBeCarried, carryOutNext, carryOutReemits } from './reemits';
-import { isRollOverDue } from './rollOver';
+import { isRollOverDue, rollOver } from './rollOver';
 import { RelayMemory, type RelayInput } from './state';
 import { stepsOf } from './steps';
 
@@ -76,7 +75,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   }
   if (memory.cancelled)
     throw new CancelledFailure('The relay was cancelled; the next worker that starts begins another');
-  await continueAsNew<typeof relay>(memory.carry());
+  await rollOver<typeof relay>(memory.carry());
 
   function openBatches(): number {
     return memory.timings.openBatches ?? MAX_OPEN_BATCHES;

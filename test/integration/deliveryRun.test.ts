@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { deliveryWorkflowId } from '../../src/deliveries/deliveryId';
+import { SEARCH_ATTRIBUTES } from '../../src/deliveries/searchAttributes';
 import { defineHandler, type HandlerContext } from '../../src/handlers/defineHandler';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/deliveryRuns';
 import type { DeliveryStatus } from '../../src/workflows/deliveryMessages';
 import { deliveryOf, ledgerOf } from '../support/deliveries';
 import { enqueue, event } from '../support/events';
