@@ -90,6 +90,7 @@ export class DeliveryRuns {
         activityRetryMs: config.relay.activityRetryMs,
         backoffFirstMs: config.relay.backoffFirstMs,
         backoffMaxMs: config.relay.backoffMaxMs,
+        maxAttempts: config.maxAttempts,
       },
     };
     const attributes = new TypedSearchAttributes([
@@ -108,6 +109,8 @@ export class DeliveryRuns {
           signalArgs: [
             waiting.map((delivery) => ({ ...delivery, reason: delivery.reason?.slice(0, MAX_REASON) ?? null })),
           ],
+          staticDetails:
+            'Sees the failed handlers of one event through: an activity for each attempt, a timer between two. Ends failed when a handler is dead.',
           staticSummary: `${eventType} of ${aggregateType} ${aggregateId.slice(0, 80)}`,
           ...(searchable && { typedSearchAttributes: attributes }),
         }),

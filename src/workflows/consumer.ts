@@ -46,7 +46,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   let wakes = 0;
 
   const endReceives = () => open.forEach((scope) => scope.cancel());
-  const show = () => setCurrentDetails(consumerDetails(memory.status()));
+  const show = () => setCurrentDetails(consumerDetails(memory.status(), memory.stateSince(new Date())));
   // Before the handlers are set: a join that came with the start is read in that moment, and served by itself.
   for (const member of memory.members.values()) void serve(member);
   listen();

@@ -1,6 +1,7 @@
 import { MAX_UNSETTLED, type ConsumerTimings, type ReceiveResult } from '../consumer/outcome';
 import { counted, type RecentStep } from './recent';
 import type { ConsumerState, ConsumerStatus, ConsumerTotals, ConsumerWorker, JoinRequest } from './consumerMessages';
+import { sinceOf, type Since } from './since';
 
 /** A worker as the consumer knows it. */
 export class Member {
@@ -23,6 +24,7 @@ export interface ConsumerInput {
     readonly members: readonly (JoinRequest & { readonly failures: number })[];
     readonly totals: ConsumerTotals;
     readonly unsettled: readonly string[];
+    readonly since?: Since<ConsumerState> | undefined;
     readonly lastError: ConsumerStatus['lastError'];
     readonly recent?: readonly RecentStep[];
     readonly pausedSince?: string | null;
@@ -50,6 +52,8 @@ export class ConsumerMemory {
   recent: readonly RecentStep[];
   pausedSince: string | null;
   readonly members = new Map<string, Member>();
+  /** The state that its page shows, and since when. */
+  since: Since<ConsumerState> | undefined;
   rollingOver = false;
   cancelled = false;
 
@@ -58,6 +62,7 @@ export class ConsumerMemory {
     this.paused = carried?.paused ?? false;
     this.totals = carried?.totals ?? NOTHING;
     this.lastError = carried?.lastError ?? null;
+    this.since = carried?.since;
     this.unsettled = [...(carried?.unsettled ?? [])];
     this.recent = carried?.recent ?? [];
     this.pausedSince = carried?.pausedSince ?? null;
@@ -66,14 +71,14 @@ export class ConsumerMemory {
   }
 
   carry(): ConsumerInput {
-    const { timings, paused, unsettled, lastError, recent, pausedSince } = this;
+    const { timings, paused, unsettled, since, lastError, recent, pausedSince } = this;
     const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
     const members = [...this.members.values()].map(({ queue, timings: own, failures }) => ({
       queue,
       timings: own,
       failures,
     }));
-    return { timings, carried: { paused, members, totals, unsettled, lastError, recent, pausedSince } };
+    return { timings, carried: { paused, members, totals, unsettled, since, lastError, recent, pausedSince } };
   }
 
   received(member: Member, { timings, counts, unsettled }: ReceiveResult, now: Date): void {
@@ -121,6 +126,13 @@ export class ConsumerMemory {
     if (this.paused) return this.quiet ? 'paused' : 'pausing';
     if (this.members.size === 0) return 'without workers';
     return this.list().every(({ state }) => state === 'waiting') ? 'waiting for the broker' : 'receiving';
+  }
+
+  /** When the present state began. The next run goes on with the state before its own end. */
+  stateSince(now: Date): string {
+    const since = sinceOf(this.since, this.state, now);
+    if (!this.rollingOver) this.since = since;
+    return since.at;
   }
 
   status(): ConsumerStatus {

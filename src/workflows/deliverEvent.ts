@@ -37,9 +37,10 @@ const UNTOLD_MS = 60_000;
 export async function deliverEvent(input: DeliverInput): Promise<void> {
   const memory = new DeliveryMemory();
   const steps = deliveryStepsOf(input.timings);
+  const { maxAttempts } = input.timings;
   let loops = 0;
   let rollingOver = false;
-  const show = () => setCurrentDetails(deliveryDetails(memory.status(input.eventId)));
+  const show = () => setCurrentDetails(deliveryDetails(memory.status(input.eventId), maxAttempts));
 
   setHandler(deliveryStatusQuery, () => memory.status(input.eventId), {
     description: 'Which handlers wait, how often they were tried, why they failed, when they are tried next',
@@ -131,14 +132,18 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
       const { dueAt } = delivery;
       const left = dueAt - Date.now();
       if (left <= 0 || delivery.nudged || rollingOver) return;
-      const summary = `${delivery.handler}: attempt ${delivery.attempts + 1}`;
+      const summary = `${delivery.handler}: ${attemptOf(delivery)}`;
       await condition(() => delivery.nudged || rollingOver || delivery.dueAt < dueAt, left, { summary });
     }
   }
 
+  function attemptOf({ attempts }: Pick<Delivery, 'attempts'>): string {
+    return `attempt ${attempts + 1}${maxAttempts === undefined ? '' : ` of ${maxAttempts}`}`;
+  }
+
   async function attempt({ handler, attempts }: Delivery): Promise<AttemptResult | AttemptFailure> {
     try {
-      return await steps.attempt(handler, input.eventId, `attempt ${attempts + 1}`);
+      return await steps.attempt(handler, input.eventId, attemptOf({ attempts }));
     } catch (error) {
       if (isCancellation(error)) throw error;
       return failureOf(error) ?? unknownEnd(attempts);

@@ -23,6 +23,8 @@ export interface DeliveryTimings {
   readonly activityRetryMs: number;
   readonly backoffFirstMs: number;
   readonly backoffMaxMs: number;
+  /** Only shown: the worker that makes an attempt decides by its own setting. Absent in runs of an older build. */
+  readonly maxAttempts?: number;
 }
 
 /** What a delivery run is started with; never the body. */

@@ -1,21 +1,29 @@
-import type { RelayStatus } from './messages';
+import { duration } from '../duration';
+import { facts, plain } from './markdown';
+import type { RelayState, RelayStatus } from './messages';
 
-/** The relay's page in the Temporal UI, in Markdown: what an operator asks first. */
-export function details(status: RelayStatus): string {
-  const { totals, lastError } = status;
+/** What a state means for the events, where that is not plain. */
+const MEANING: Partial<Record<RelayState, string>> = {
+  paused: 'Nothing is published until `resume` is sent.',
+  pausing: 'What is in flight is settled; then nothing is published until `resume` is sent.',
+  'waiting for the broker': 'No worker has a broker. Events wait, without spending attempts.',
+};
+
+/** The relay's page in the Temporal UI, in Markdown: what an operator asks first. @param since when the state began */
+export function details(status: RelayStatus, since: string): string {
+  const { state, totals, lastError } = status;
+  const { passes, continuedAsNew, ...events } = totals;
   return [
-    `### ${status.state}`,
-    '',
-    `| lag | in flight | last pass | last worker |`,
-    `| --- | --- | --- | --- |`,
-    `| ${Math.round(status.lagMs)} ms | ${status.inFlight} | ${status.lastPassAt ?? 'none yet'} | ${status.worker ?? 'none yet'} |`,
-    '',
-    `| claimed | published | duplicates | unhandled | deferred | retrying | dead | returned | passes |`,
-    `| --- | --- | --- | --- | --- | --- | --- | --- | --- |`,
-    `| ${totals.claimed} | ${totals.published} | ${totals.duplicates} | ${totals.unhandled} | ${totals.deferred} | ${totals.retrying} | ${totals.dead} | ${totals.returned} | ${totals.passes} |`,
-    '',
-    lastError ? `**Last error** (${lastError.at}): ${lastError.message.replace(/[|\n`]/g, ' ')}` : 'No error so far.',
-    '',
+    `### ${state}`,
+    `Since ${since}. ${MEANING[state] ?? ''}`,
+    lastError ? `**Last error** (${lastError.at}): ${plain(lastError.message)}` : 'No error so far.',
+    facts('at the last pass', {
+      lag: duration(status.lagMs),
+      'in flight': status.inFlight,
+      when: status.lastPassAt ?? 'none yet',
+      worker: status.worker ?? 'none yet',
+    }),
+    facts('in total', { ...events, passes, 'continued as new': continuedAsNew }),
     'Signals: `pause`, `resume`, `wake`, `reemit` with `{"ids": ["…"]}`, `reemitAll` with `{}` or a filter. Query: `status`.',
-  ].join('\n');
+  ].join('\n\n');
 }

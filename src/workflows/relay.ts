@@ -47,7 +47,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   let newestToken: string | undefined;
 
   const endClaim = () => openClaim?.cancel();
-  const show = () => setCurrentDetails(details(memory.status()));
+  const show = () => setCurrentDetails(details(memory.status(), memory.stateSince(new Date())));
   receive();
   cancelRequested.catch(() => {
     memory.cancelled = true;

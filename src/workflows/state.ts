@@ -1,6 +1,7 @@
 import type { BatchOutcome, RelayTimings, Settled } from '../relay/outcome';
 import { counted, type RecentStep } from './recent';
 import type { DeadLetterFilter, RelayState, RelayStatus, RelayTotals } from './messages';
+import { sinceOf, type Since } from './since';
 
 /** A re-emit that arrived by signal and has not been carried out. */
 export type ReemitOrder =
@@ -13,6 +14,7 @@ export interface RelayInput {
     readonly paused: boolean;
     readonly totals: RelayTotals;
     readonly lagMs: number;
+    readonly since?: Since<RelayState> | undefined;
     readonly lastError: RelayStatus['lastError'];
     readonly lastPassAt: string | null;
     readonly failedProbes: number;
@@ -54,6 +56,8 @@ export class RelayMemory {
   /** Rows of each token that is claimed and not settled. */
   readonly open = new Map<string, number>();
   claiming = false;
+  /** The state that its page shows, and since when. */
+  since: Since<RelayState> | undefined;
   rollingOver = false;
   cancelled = false;
 
@@ -65,6 +69,7 @@ export class RelayMemory {
     this.totals = { ...NOTHING, ...carried?.totals };
     this.lagMs = carried?.lagMs ?? 0;
     this.lastError = carried?.lastError ?? null;
+    this.since = carried?.since;
     this.lastPassAt = carried?.lastPassAt ?? null;
     this.failedProbes = carried?.failedProbes ?? 0;
     this.orders = [...(carried?.orders ?? [])];
@@ -79,13 +84,11 @@ export class RelayMemory {
   }
 
   carry(): RelayInput {
-    const { timings, paused, lagMs, lastError, lastPassAt, failedProbes, orders, recent, pausedSince, outageSince } =
-      this;
+    const { timings, paused, lagMs, since, lastError, lastPassAt, failedProbes, orders } = this;
+    const { recent, pausedSince, outageSince } = this;
     const totals = { ...this.totals, continuedAsNew: this.totals.continuedAsNew + 1 };
-    return {
-      timings,
-      carried: { paused, totals, lagMs, lastError, lastPassAt, failedProbes, orders, recent, pausedSince, outageSince },
-    };
+    const shown = { since, recent, pausedSince, outageSince };
+    return { timings, carried: { paused, totals, lagMs, lastError, lastPassAt, failedProbes, orders, ...shown } };
   }
 
   passed(rows: number, lagMs: number, now: Date): void {
@@ -159,6 +162,13 @@ export class RelayMemory {
     if (this.paused) return this.quiet ? 'paused' : 'pausing';
     if (this.failedProbes > 0) return 'waiting for the broker';
     return this.totals.passes === 0 && !this.claiming ? 'starting' : 'running';
+  }
+
+  /** When the present state began. The next run goes on with the state before its own end. */
+  stateSince(now: Date): string {
+    const since = sinceOf(this.since, this.state, now);
+    if (!this.rollingOver) this.since = since;
+    return since.at;
   }
 
   status(): RelayStatus {

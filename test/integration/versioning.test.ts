@@ -53,25 +53,29 @@ describe('worker versioning', () => {
     const { totals: before } = await outbox.status();
 
     await start('build-b');
-    const ids = await enqueue(outbox.db, events(500));
+    const ids = await enqueue(outbox.db, events(100));
     let writing = true;
+    outbox.onClose(() => {
+      writing = false;
+      return traffic;
+    });
     const traffic = (async () => {
       while (writing) {
         ids.push(...(await enqueue(outbox.db, events(5))));
-        await sleep(50);
+        await sleep(100);
       }
     })();
-    await eventually(() => entered.length >= 500);
+    await eventually(() => entered.length >= 100, 120_000, 'events handled before the move');
     expect(await versionOf(relayId())).toEqual(['build-a', VERSIONING_BEHAVIOR_PINNED]);
     await setCurrent('build-b');
-    await eventually(async () => (await versionOf(relayId()))[0] === 'build-b', 60_000, 'the relay on build b');
-    await eventually(async () => (await versionOf(consumerId()))[0] === 'build-b', 60_000, 'the consumer on build b');
+    await eventually(async () => (await versionOf(relayId()))[0] === 'build-b', 120_000, 'the relay on build b');
+    await eventually(async () => (await versionOf(consumerId()))[0] === 'build-b', 120_000, 'the consumer on build b');
     await a.stop();
     writing = false;
     await traffic;
     ids.push(...(await enqueue(outbox.db, events(20))));
-    await outbox.allDone();
-    await allHandled(outbox.db, 'seen', ids.length);
+    await outbox.allDone(120_000);
+    await allHandled(outbox.db, 'seen', ids.length, 120_000);
 
     expect(await versionOf(relayId())).toEqual(['build-b', VERSIONING_BEHAVIOR_PINNED]);
     expect(new Set(entered).size).toBe(ids.length);
@@ -87,7 +91,7 @@ describe('worker versioning', () => {
     await eventually(
       async () => expect(await versionOf(delivery)).toEqual(['build-b', VERSIONING_BEHAVIOR_AUTO_UPGRADE]) ?? true,
     );
-  });
+  }, 600_000);
 
   it('is off without a build id: relay and consumer are pinned to nothing', async () => {
     const handler = defineHandler({ name: 'seen', events: ['ThingHappened'], run: () => undefined });
