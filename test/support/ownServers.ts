@@ -20,6 +20,11 @@ export class OwnServers {
     return this.keep(await startTemporal({ directory: join(this.directory, 't'), headless: true, extraArgs }));
   }
 
+  /** With its UI, at `uiUrl`. */
+  async temporalWithUi(): Promise<TemporalServer> {
+    return this.keep(await startTemporal({ directory: join(this.directory, 't') }));
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop()));
     rmSync(this.directory, { recursive: true, force: true });
