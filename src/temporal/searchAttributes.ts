@@ -21,23 +21,24 @@ export type Registration =
  * filters of the Temporal UI are missed. Never rejects.
  */
 export async function registerSearchAttributes(service: OperatorService, namespace: string): Promise<Registration> {
-  const missing = async () => {
-    const { customAttributes } = await service.listSearchAttributes({ namespace });
-    // Of another type, a start that names them is refused like one that names unknown ones.
-    return WANTED.filter(({ name, indexed }) => customAttributes?.[name] !== indexed);
-  };
   try {
-    const before = await missing();
+    const before = await missingSearchAttributes(service, namespace);
     if (before.length === 0) return { kind: 'there' };
     const searchAttributes = Object.fromEntries(before.map(({ name, indexed }) => [name, indexed]));
     await service.addSearchAttributes({ namespace, searchAttributes });
-    const [wrong] = await missing();
+    const [wrong] = await missingSearchAttributes(service, namespace);
     if (!wrong) return { kind: 'registered' };
     return { kind: 'refused', reason: `${wrong.name} is not of type ${wrong.type} there` };
   } catch (error) {
     const { details, message } = error as Error & { details?: string };
     return { kind: 'refused', reason: details || message };
   }
+}
+
+/** Those that are not registered; of another type, a start that names them is refused like one that names unknown ones. */
+export async function missingSearchAttributes(service: OperatorService, namespace: string): Promise<typeof WANTED> {
+  const { customAttributes } = await service.listSearchAttributes({ namespace });
+  return WANTED.filter(({ name, indexed }) => customAttributes?.[name] !== indexed);
 }
 
 /** What registers them by hand: on a server of one's own, and on Temporal Cloud. */
