@@ -68,7 +68,14 @@ const environment = z.object({
   EVENT_BUS_BACKEND: z.enum(['nats', 'db']).default('nats'),
   NATS_URL: natsUrls.default('nats://127.0.0.1:4222'),
   NATS_MODE: z.enum(['jetstream', 'core']).default('jetstream'),
+  /** User and password, or token, beside the URL: there, they would have to be encoded, and are easily logged. */
+  NATS_USER: z.string().optional(),
+  NATS_PASSWORD: z.string().optional(),
+  NATS_TOKEN: z.string().optional(),
+  /** A file with JWT and seed, as `nsc` writes it. */
   NATS_CREDS: file.optional(),
+  /** A file with the seed of an nkey. */
+  NATS_NKEY: file.optional(),
   NATS_TLS_CA: file.optional(),
   NATS_TLS_CERT: file.optional(),
   NATS_TLS_KEY: file.optional(),
@@ -175,7 +182,7 @@ export function loadConfig(env: Environment = process.env) {
   } catch (error) {
     problems.push(`OUTBOX_SCHEMA: ${(error as Error).message}`);
   }
-  problems.push(...misspelled(given));
+  problems.push(...natsProblems(given), ...misspelled(given));
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   const read = parsed.data;
 
@@ -192,7 +199,11 @@ export function loadConfig(env: Environment = process.env) {
     nats: Object.freeze({
       url: read.NATS_URL,
       mode: read.NATS_MODE,
+      user: read.NATS_USER,
+      password: read.NATS_PASSWORD,
+      token: read.NATS_TOKEN,
       credentialsFile: read.NATS_CREDS,
+      nkeyFile: read.NATS_NKEY,
       tlsCaFile: read.NATS_TLS_CA,
       tlsCertFile: read.NATS_TLS_CERT,
       tlsKeyFile: read.NATS_TLS_KEY,
@@ -257,6 +268,21 @@ export function loadConfig(env: Environment = process.env) {
     metricsAddress: read.OUTBOX_METRICS_ADDRESS,
     logLevel: read.OUTBOX_LOG_LEVEL,
   });
+}
+
+/** Of two ways to say who connects one would be left out, and a certificate without its key proves nothing. */
+function natsProblems(given: Record<string, unknown>): string[] {
+  const problems: string[] = [];
+  const ways = ['NATS_USER', 'NATS_TOKEN', 'NATS_CREDS', 'NATS_NKEY'].filter((name) => given[name] !== undefined);
+  if (ways.length > 1) problems.push(`${ways.join(', ')}: say in one of them only who connects`);
+  for (const [name, other] of [
+    ['NATS_PASSWORD', 'NATS_USER'],
+    ['NATS_TLS_CERT', 'NATS_TLS_KEY'],
+    ['NATS_TLS_KEY', 'NATS_TLS_CERT'],
+  ] as const) {
+    if (given[name] !== undefined && given[other] === undefined) problems.push(`${name}: needs ${other} beside it`);
+  }
+  return problems;
 }
 
 /** Read by the development servers, which share the environment. */

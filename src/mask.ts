@@ -1,4 +1,5 @@
-const MASK = '***';
+/** Stands for a secret. */
+export const MASK = '***';
 
 /**
  * A URL, or a list of them, without its secrets, for logs, errors and `outbox config`. What could be read in two ways

@@ -14,6 +14,7 @@ import { createLogger, type Logger } from './logger';
 import { connectDatabase } from './postgres/connect';
 import { openDatabase, type Database } from './postgres/database';
 import { checkVersion, migrateOrCheck } from './postgres/migrate';
+import { requirePrivileges } from './postgres/roles';
 import { WakeListener } from './postgres/wake';
 import { recordArchive, type Archive } from './retention/archive';
 import { connectTemporal } from './temporal/connection';
@@ -98,6 +99,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     }
     const wake = new WakeListener({
       url: config.listenUrl,
+      setting: config.listenUrl === config.databaseUrl ? 'DATABASE_URL' : 'OUTBOX_LISTEN_URL',
       db,
       proveEveryMs: config.relay.longPollMs,
       onChange: (proven, reason) =>
@@ -197,6 +199,8 @@ async function prepareDatabase(config: Config, logger: Logger, stopping: AbortSi
     const warn = (message: string) => logger.warn(message);
     if (config.migrateAtStart) await migrateOrCheck(db, warn);
     else await checkVersion(db, warn);
+    // Now, in one sentence: else the first claim would say it, in Temporal, again and again.
+    await requirePrivileges(db);
   } finally {
     await within(CLOSE_TIMEOUT_MS, db.close());
   }

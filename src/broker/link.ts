@@ -1,15 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  connect,
-  credsAuthenticator,
-  PermissionViolationError,
-  type NatsConnection,
-  type NodeConnectionOptions,
-} from 'nats';
+import { connect, PermissionViolationError, type NatsConnection, type NodeConnectionOptions } from 'nats';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
+import { natsLogin } from './credentials';
+import { whyRefused } from './refusal';
 
 /** A broker that does not answer a ping for so long is away: publishing to it would only collect time-outs. */
 const PING_TIMEOUT_MS = 2_000;
@@ -69,11 +64,9 @@ export class NatsLink {
     try {
       await this.open(options);
     } catch (error) {
-      if (isHopeless(error))
-        throw new Error(`NATS at ${this.server} refused the credentials: check NATS_URL and NATS_CREDS`, {
-          cause: error,
-        });
-      this.say(`NATS at ${this.server} cannot be used (${(error as Error).message})`);
+      const refused = whyRefused(error, this.nats);
+      if (refused) throw new Error(`NATS at ${this.server} ${refused}`, { cause: error });
+      this.sayUnusable(error);
       void this.keepOpening(options);
     }
   }
@@ -123,17 +116,8 @@ export class NatsLink {
   }
 
   private connectOptions(): NodeConnectionOptions {
-    const { nats } = this;
-    const tls =
-      nats.tlsCaFile || nats.tlsCertFile
-        ? {
-            ...(nats.tlsCaFile && { caFile: nats.tlsCaFile }),
-            ...(nats.tlsCertFile && { certFile: nats.tlsCertFile }),
-            ...(nats.tlsKeyFile && { keyFile: nats.tlsKeyFile }),
-          }
-        : undefined;
     return {
-      ...serversAndUser(nats.url),
+      ...natsLogin(this.nats),
       name: 'temporal-outbox',
       // The default gives up after ten tries, and with it every worker of a broker that was away for a minute.
       maxReconnectAttempts: -1,
@@ -144,8 +128,6 @@ export class NatsLink {
       maxPingOut: 2,
       // The client otherwise makes an Error for each request, for the stack of a failure that it rarely has.
       noAsyncTraces: true,
-      ...(tls && { tls }),
-      ...(nats.credentialsFile && { authenticator: credsAuthenticator(readFileSync(nats.credentialsFile)) }),
     };
   }
 
@@ -155,7 +137,7 @@ export class NatsLink {
       try {
         await this.open(options);
       } catch (error) {
-        this.say(`NATS at ${this.server} cannot be used (${(error as Error).message})`);
+        this.sayUnusable(error);
       }
     }
   }
@@ -211,6 +193,18 @@ export class NatsLink {
     void this.look();
   }
 
+  private sayUnusable(error: unknown): void {
+    const refused = whyRefused(error, this.nats);
+    const { message, name, code } = error as NodeJS.ErrnoException;
+    // In TLS 1.3 a server judges a client's certificate last, and may only hang up; so does one that is on its way down.
+    const hungUp = code === 'ECONNRESET' || code === 'EPIPE' || name === 'TimeoutError';
+    const hint =
+      hungUp && this.nats.tlsCaFile
+        ? '; if that goes on, it may demand another client certificate: check NATS_TLS_CERT and NATS_TLS_KEY'
+        : '';
+    this.say(`NATS at ${this.server} ${refused ?? `cannot be used (${message.trim()}${hint})`}`);
+  }
+
   private say(reason: string): void {
     this.reason = reason;
     if (reason === this.said || this.closed) return;
@@ -224,7 +218,7 @@ export class NatsLink {
       await this.prepare(this.connection);
       return true;
     } catch (error) {
-      this.say(`NATS at ${this.server} cannot be used (${(error as Error).message})`);
+      this.sayUnusable(error);
       return false;
     }
   }
@@ -243,31 +237,4 @@ export class NatsLink {
       this.looking = false;
     }
   }
-}
-
-/** User and password belong in options: the client takes a server list without them. */
-function serversAndUser(url: string): Pick<NodeConnectionOptions, 'servers' | 'user' | 'pass' | 'token'> {
-  const servers: string[] = [];
-  let login: Pick<NodeConnectionOptions, 'user' | 'pass' | 'token'> = {};
-  for (const part of url
-    .split(',')
-    .map((text) => text.trim())
-    .filter(Boolean)) {
-    const parsed = new URL(part.includes('://') ? part : `nats://${part}`);
-    if (parsed.username && parsed.password) {
-      login = { user: decodeURIComponent(parsed.username), pass: decodeURIComponent(parsed.password) };
-    } else if (parsed.username) {
-      login = { token: decodeURIComponent(parsed.username) };
-    }
-    parsed.username = parsed.password = '';
-    servers.push(parsed.toString());
-  }
-  return { servers, ...login };
-}
-
-function isHopeless(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    (error.name === 'AuthorizationError' || (error.cause instanceof Error && error.cause.name === 'AuthorizationError'))
-  );
 }

@@ -2,6 +2,7 @@ import type { Config } from '../config';
 import { MigrationError } from '../errors';
 import { maskUrl } from '../mask';
 import { openDatabase, type Database } from '../postgres/database';
+import { whyRefused } from '../postgres/refusal';
 import { CommandFailure, sentenceOf } from './failure';
 
 /** A person waits: sooner than the 10 s that a worker gives a slow server. */
@@ -33,6 +34,8 @@ export function explained(error: unknown, config: Config): unknown {
   const text = sentenceOf(failed);
   const where = `PostgreSQL at ${maskUrl(config.databaseUrl)}`;
   const because = (message: string) => new CommandFailure(message, undefined, { cause: error });
+  const refused = whyRefused(failed, config.databaseUrl, 'DATABASE_URL');
+  if (refused) return because(refused);
   switch (code) {
     case '42P01':
     case '3F000':
@@ -40,10 +43,6 @@ export function explained(error: unknown, config: Config): unknown {
       return because(
         `${where} lacks the outbox tables of this build in schema ${config.schema}: run \`outbox migrate\`.`,
       );
-    case '28P01':
-    case '28000':
-    case '3D000':
-      return because(`${where} refused: ${text}. Check DATABASE_URL.`);
     case '42501':
       return because(`${where} refused: ${text}. Grant it, or use a role that may, in DATABASE_URL.`);
     default:

@@ -1,6 +1,4 @@
-import { maskUrl } from '../mask';
-
-const MASK = '***';
+import { MASK, maskUrl } from '../mask';
 
 /** Of Temporal's variables these say where and how; what is not known to be harmless (keys, metadata) is masked. */
 const HARMLESS =

@@ -1,6 +1,6 @@
 import type { ClientConfigProfile } from '@temporalio/envconfig';
 import type { Config, Environment } from '../config';
-import { maskUrl } from '../mask';
+import { MASK, maskUrl } from '../mask';
 import { overridesText } from '../retention/overrides';
 import { maskedTemporal } from './secrets';
 
@@ -25,7 +25,11 @@ const SETTINGS: Record<string, (config: Config) => string | number | undefined> 
   EVENT_BUS_BACKEND: (config) => config.backend,
   NATS_URL: (config) => maskUrl(config.nats.url),
   NATS_MODE: (config) => config.nats.mode,
+  NATS_USER: (config) => config.nats.user,
+  NATS_PASSWORD: (config) => config.nats.password && MASK,
+  NATS_TOKEN: (config) => config.nats.token && MASK,
   NATS_CREDS: (config) => config.nats.credentialsFile,
+  NATS_NKEY: (config) => config.nats.nkeyFile,
   NATS_TLS_CA: (config) => config.nats.tlsCaFile,
   NATS_TLS_CERT: (config) => config.nats.tlsCertFile,
   NATS_TLS_KEY: (config) => config.nats.tlsKeyFile,

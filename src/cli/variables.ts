@@ -10,7 +10,8 @@ const MEANINGS = {
   OUTBOX_NOTIFY: '`off`: writing wakes nobody, and the relay finds it at its next poll',
   OUTBOX_MAX_PAYLOAD_BYTES: 'largest payload, in bytes',
   EVENT_BUS_BACKEND: '`nats` or `db`, the same for all workers of an installation',
-  NATS_URL: 'NATS server that events go to; NATS_CREDS and NATS_TLS_CA, NATS_TLS_CERT, NATS_TLS_KEY name files',
+  NATS_URL:
+    'NATS server that events go to; NATS_USER and NATS_PASSWORD, or NATS_TOKEN; NATS_CREDS, NATS_NKEY and NATS_TLS_CA, NATS_TLS_CERT, NATS_TLS_KEY name files',
   NATS_MODE: '`jetstream` or `core`',
   OUTBOX_STREAM: 'stream that holds the events',
   TEMPORAL_ADDRESS: "Temporal server; TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and Temporal's other variables work too",

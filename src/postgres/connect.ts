@@ -3,15 +3,14 @@ import type { Config } from '../config';
 import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
 import type { Database } from './database';
+import { whyRefused } from './refusal';
 
-/** SQLSTATEs that no waiting mends: wrong credentials, no such role or database. */
-const HOPELESS = new Set(['28P01', '28000', '3D000']);
 const RETRY_MS = 1_000;
 
 /**
  * Waits until PostgreSQL answers.
  *
- * @throws Error with one clear sentence when the credentials or the database's name are wrong
+ * @throws Error with one clear sentence when credentials, certificates or the database's name are wrong
  */
 export async function connectDatabase(
   db: Database,
@@ -24,11 +23,12 @@ export async function connectDatabase(
       await db.query('SELECT 1');
       return;
     } catch (error) {
-      const { code, message } = error as Error & { code?: string };
-      const where = `PostgreSQL at ${maskUrl(config.databaseUrl)}`;
-      if (code !== undefined && HOPELESS.has(code))
-        throw new Error(`${where} refused: ${message}. Check DATABASE_URL.`, { cause: error });
-      if (tried === 0) logger.warn(`${where} does not answer yet (${message}); trying again until it does`);
+      const refused = whyRefused(error, config.databaseUrl, 'DATABASE_URL');
+      if (refused) throw new Error(refused, { cause: error });
+      if (tried === 0)
+        logger.warn(
+          `PostgreSQL at ${maskUrl(config.databaseUrl)} does not answer yet (${(error as Error).message}); trying again until it does`,
+        );
       await sleep(RETRY_MS, undefined, { signal });
     }
   }

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { wakeChannel } from './channel';
 import { within } from '../within';
 import type { Database } from './database';
+import { whyRefused } from './refusal';
 
 /** A notification is back within milliseconds; one that takes two seconds is of no use as a wake-up. */
 const PROOF_TIMEOUT_MS = 2_000;
@@ -31,13 +32,18 @@ export class WakeListener {
   private connecting: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private failures = 0;
+  /** What `onChange` was told last, so that a connection that is refused again and again is one line. */
+  private told: string | undefined;
 
   constructor(
     private readonly options: {
       url: string;
+      /** The variable that holds `url`. */
+      setting?: string;
       db: Database;
       /** How often the proof is repeated, in milliseconds. */
       proveEveryMs: number;
+      /** Also told of a first connection that fails, and of one that is refused for good. */
       onChange?: (proven: boolean, reason: string) => void;
     },
   ) {
@@ -79,13 +85,13 @@ export class WakeListener {
 
   private async connect(): Promise<void> {
     if (this.closed) return;
-    const client = new Client({
-      connectionString: this.options.url,
-      application_name: 'temporal-outbox listen',
-      keepAlive: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: CONNECT_TIMEOUT_MS,
-    });
+    let client: Client;
+    try {
+      client = this.newClient();
+    } catch (error) {
+      this.failed(error);
+      return;
+    }
     client.on('error', (error) => this.lost(client, error.message));
     client.on('end', () => this.lost(client, 'the connection ended'));
     client.on('notification', (message) => this.received(message.payload ?? ''));
@@ -95,7 +101,7 @@ export class WakeListener {
     } catch (error) {
       // Not awaited: the end of a connection that does not answer is not answered either.
       client.end().catch(() => undefined);
-      this.again((error as Error).message);
+      this.failed(error);
       return;
     }
     if (this.closed) {
@@ -106,6 +112,17 @@ export class WakeListener {
     // What was committed while nobody listened is found by looking once.
     this.wake();
     this.prove();
+  }
+
+  /** Throws when the URL names a file that cannot be read. */
+  private newClient(): Client {
+    return new Client({
+      connectionString: this.options.url,
+      application_name: 'temporal-outbox listen',
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: CONNECT_TIMEOUT_MS,
+    });
   }
 
   private prove(): void {
@@ -150,6 +167,14 @@ export class WakeListener {
     this.again(reason);
   }
 
+  private failed(error: unknown): void {
+    const refused = whyRefused(error, this.options.url, this.options.setting ?? 'OUTBOX_LISTEN_URL');
+    const reason = refused ?? (error as Error).message;
+    // Never heard of so far, or a reason that waiting does not mend: nobody would look for it.
+    if (!this.proven && (this.told === undefined || (refused && this.told !== refused))) this.tell(false, reason);
+    this.again(reason);
+  }
+
   private again(reason: string): void {
     this.change(false, reason);
     this.awaited = undefined;
@@ -161,8 +186,14 @@ export class WakeListener {
   }
 
   private change(proven: boolean, reason: string): void {
-    if (this.proven === proven || this.closed) return;
+    if (this.proven === proven) return;
     this.proven = proven;
+    this.tell(proven, reason);
+  }
+
+  private tell(proven: boolean, reason: string): void {
+    if (this.closed) return;
+    this.told = proven ? undefined : reason;
     this.options.onChange?.(proven, reason);
   }
 }

@@ -1,8 +1,6 @@
-import { Client, Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
-
-/** gRPC's UNAUTHENTICATED and PERMISSION_DENIED: the server is there, and waiting will not help. */
-const REFUSED_CODES: readonly number[] = [16, 7];
+import { Client, Connection } from '@temporalio/client';
+import { whyRefused } from './refusal';
+import { readTemporalSettings, type TemporalSettings } from './settings';
 
 export interface ConnectOptions {
   /** Variables to read instead of the process's own. */
@@ -39,50 +37,26 @@ export class TemporalAwayError extends Error {
  *   be read
  */
 export async function connectClient(options: ConnectOptions = {}): Promise<TemporalClient> {
-  const { connectionOptions, namespace = 'default' } = readSettings(options.env);
-  // Not `localhost`: where that is an IPv6 address first, the dev server does not listen on it.
-  const { address = '127.0.0.1:7233', apiKey, tls, metadata } = connectionOptions;
+  const settings = readTemporalSettings(options.env);
+  const { address, namespace, connectionOptions } = settings;
   try {
     const connection = await Connection.connect({
       address,
       connectTimeout: options.connectTimeoutMs ?? 10_000,
-      ...(apiKey !== undefined && { apiKey }),
-      ...(tls !== undefined && { tls: tls ?? false }),
-      ...(metadata !== undefined && { metadata: metadata }),
+      ...connectionOptions,
     });
     // A relay that was terminated would still answer queries, from its history, and pass for one that runs.
     const workflow = { queryRejectCondition: 'NOT_OPEN' as const };
     const client = new Client({ connection, namespace, workflow });
     return { client, namespace, address, close: () => connection.close() };
   } catch (error) {
-    throw awayError(address, error);
+    throw await awayError(settings, error);
   }
 }
 
-function readSettings(env: ConnectOptions['env']): ReturnType<typeof loadClientConnectConfig> {
-  const given = env && Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-  try {
-    return loadClientConnectConfig(given ? { overrideEnvVars: given as Record<string, string> } : {});
-  } catch (error) {
-    throw new Error(
-      `Temporal's settings cannot be read: ${(error as Error).message}. Check the TEMPORAL_… variables, and the file that TEMPORAL_CONFIG_FILE names.`,
-      { cause: error },
-    );
-  }
-}
-
-function awayError(address: string, error: unknown): TemporalAwayError {
-  const cause = error instanceof ServiceError && error.cause ? error.cause : error;
-  if (isGrpcServiceError(cause) && REFUSED_CODES.includes(cause.code)) {
-    return new TemporalAwayError(
-      address,
-      `Temporal at ${address} refused the credentials: check TEMPORAL_API_KEY or the TEMPORAL_TLS_… variables.`,
-      { cause: error },
-    );
-  }
-  return new TemporalAwayError(
-    address,
-    `Temporal cannot be reached at ${address}: start it (\`outbox dev\` runs one), or set TEMPORAL_ADDRESS to where it runs.`,
-    { cause: error },
-  );
+async function awayError(settings: TemporalSettings, error: unknown): Promise<TemporalAwayError> {
+  const { address } = settings;
+  const refused = await whyRefused(error, settings);
+  const away = `Temporal cannot be reached at ${address}: start it (\`outbox dev\` runs one), or set TEMPORAL_ADDRESS to where it runs`;
+  return new TemporalAwayError(address, `${refused ?? away}.`, { cause: error });
 }

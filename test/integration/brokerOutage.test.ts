@@ -114,7 +114,7 @@ describe('an outage of the broker', () => {
       expect(await worker.exited).toBe(1);
       const fatal = worker.logs.filter((line) => line.includes('"fatal"'));
       expect(fatal).toHaveLength(1);
-      expect(fatal[0]).toContain('refused the credentials: check NATS_URL and NATS_CREDS');
+      expect(fatal[0]).toContain('refused the credentials: check ');
       expect(fatal[0]).not.toContain('wrong');
     });
   });

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { openDatabase, type Database } from '../../src/postgres/database';
+import { roleStatements } from '../../src/postgres/roles';
 import { eventually } from './eventually';
-import { TEMPLATE_DATABASE, TEMPLATE_SCHEMA, testEnvironment } from './environment';
+import { TEMPLATE_DATABASE, TEMPLATE_SCHEMA, TEST_ROLES, testEnvironment } from './environment';
 
 /** Longer than a machine stands still: a test's own look must not fail by it. */
 const CONNECT_MS = 60_000;
@@ -10,8 +11,26 @@ export interface TestDatabase {
   readonly url: string;
   /** A schema name of its own, so that the relay's workflow id and task queue are its own too. */
   readonly schema: string;
+  /** As whoever runs workers: under roles, without any DDL. */
   readonly db: Database;
+  /** As the owner of the tables; for a test that alters them. */
+  readonly owner: Database;
   drop(): Promise<void>;
+}
+
+/**
+ * Whether tests run as in production: producers, workers and verbs under the roles of `outbox migrate --roles`, with
+ * exactly the grants that it prints. For all tests with OUTBOX_TEST_ROLES=on; some always do (test/roles).
+ */
+export function underRoles(): boolean {
+  return process.env.OUTBOX_TEST_ROLES === 'on';
+}
+
+const producers = new WeakMap<Database, Database>();
+
+/** Who writes events where `db` is the worker's: under roles, somebody who can do nothing else. */
+export function producerOf(db: Database): Database {
+  return producers.get(db) ?? db;
 }
 
 /** A database cloned from the migrated template, with its schema renamed. */
@@ -19,13 +38,15 @@ export async function cloneDatabase(poolSize = 4): Promise<TestDatabase> {
   const name = `t_${randomBytes(6).toString('hex')}`;
   return makeDatabase(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE}`, name, name, poolSize, async (db) => {
     await db.query(`ALTER SCHEMA ${TEMPLATE_SCHEMA} RENAME TO ${name}`);
+    if (underRoles()) for (const statement of roleStatements(name, TEST_ROLES)) await db.query(statement);
+    return underRoles();
   });
 }
 
 /** A database without any table, for tests of migrations. */
 export async function emptyDatabase(schema = 'public', poolSize = 4): Promise<TestDatabase> {
   const name = `t_${randomBytes(6).toString('hex')}`;
-  return makeDatabase(`CREATE DATABASE ${name}`, name, schema, poolSize, () => Promise.resolve());
+  return makeDatabase(`CREATE DATABASE ${name}`, name, schema, poolSize, () => Promise.resolve(false));
 }
 
 async function makeDatabase(
@@ -33,21 +54,39 @@ async function makeDatabase(
   name: string,
   schema: string,
   poolSize: number,
-  prepare: (db: Database) => Promise<void>,
+  /** @returns whether workers and producers have roles there */
+  prepare: (db: Database) => Promise<boolean>,
 ): Promise<TestDatabase> {
   await asAdmin(sql);
-  const url = databaseUrl(name);
-  const db = openDatabase({ url, schema, poolSize, connectionTimeoutMillis: CONNECT_MS });
-  await prepare(db);
+  const ownerUrl = databaseUrl(name);
+  const open = (url: string) => openDatabase({ url, schema, poolSize, connectionTimeoutMillis: CONNECT_MS });
+  const owner = open(ownerUrl);
+  const roles = await prepare(owner);
+  const url = roles ? asRole(ownerUrl, TEST_ROLES.worker) : ownerUrl;
+  const db = roles ? open(url) : owner;
+  const opened = new Set([owner, db]);
+  if (roles) {
+    const producer = open(asRole(ownerUrl, TEST_ROLES.app));
+    producers.set(db, producer);
+    opened.add(producer);
+  }
   return {
     url,
     schema,
     db,
+    owner,
     drop: async () => {
-      await db.close();
+      await Promise.all([...opened].map((each) => each.close()));
       await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** The roles have the password of the administrator, if any. */
+function asRole(url: string, role: string): string {
+  const parsed = new URL(url);
+  parsed.username = role;
+  return parsed.toString();
 }
 
 async function asAdmin(sql: string): Promise<void> {

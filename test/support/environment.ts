@@ -9,6 +9,8 @@ export interface TestEnvironment {
 
 export const TEMPLATE_DATABASE = 'outbox_template';
 export const TEMPLATE_SCHEMA = 'outbox_template';
+/** Roles of the server, for tests that run under them. */
+export const TEST_ROLES = { app: 'outbox_test_app', worker: 'outbox_test_worker', operator: 'outbox_test_operator' };
 
 export function testEnvironment(): TestEnvironment {
   const text = process.env.OUTBOX_TEST;

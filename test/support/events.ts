@@ -1,6 +1,7 @@
 import { enqueueEvents } from '../../src/outbox/enqueue';
 import type { NewEvent } from '../../src/event';
 import type { Database } from '../../src/postgres/database';
+import { producerOf } from './database';
 
 export function event(over: Partial<NewEvent> = {}): NewEvent {
   return { type: 'ThingHappened', aggregateType: 'thing', aggregateId: 'a', payload: { n: 1 }, ...over };
@@ -12,5 +13,5 @@ export function events(count: number, over: (index: number) => Partial<NewEvent>
 
 /** Enqueues in one transaction of its own. */
 export function enqueue(db: Database, given: readonly NewEvent[]): Promise<string[]> {
-  return enqueueEvents(db.pool, given, { schema: db.schema });
+  return enqueueEvents(producerOf(db).pool, given, { schema: db.schema });
 }
