@@ -80,7 +80,7 @@ describe('search attributes', () => {
     }
   });
 
-  it('do not hold `outbox migrate` up while Temporal is away: it says so in one line', async () => {
+  it('do not hold the migration up while Temporal is away: it says so in one line', async () => {
     const { code, stdout, stderr } = await migrate({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('is up to date') as string });
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(/were not registered.*127\.0\.0\.1:1/)]);
