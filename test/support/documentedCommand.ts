@@ -16,7 +16,7 @@ const DIARY = ['src/settings.ts', 'demo/options.ts']
 /** Variables of programs that are not ours. */
 const FOREIGN = /^(TEMPORAL_[A-Z_]+|NO_COLOR|PG[A-Z]+|OTEL_[A-Z_]+|NODE_[A-Z_]+|PATH)$/;
 /** Programs that a reader has; what is said to them is theirs to judge. `temporal` is asked itself in another test. */
-const TOOLS = ['curl', 'jq', 'psql', 'pg_dump', 'pg_restore', 'cd', 'git', 'zcat', 'temporal', 'kill'];
+const TOOLS = ['curl', 'grep', 'jq', 'psql', 'pg_dump', 'pg_restore', 'cd', 'git', 'zcat', 'temporal', 'kill'];
 
 /** @returns what is wrong with a command of a document, or undefined */
 export function wrongWith({ variables, words }: ShellCommand): string | undefined {
