@@ -79,7 +79,7 @@ function fetched(): Chromium {
 /** @returns the package's file, below `directory` */
 function pack(directory: string): string {
   const { name, version, sha512 } = PINNED;
-  const file = join(directory, run('npm', ['pack', '--silent', `${name}@${version}`], directory).trim());
+  const file = join(directory, run('npm', ['pack', '--loglevel', 'error', `${name}@${version}`], directory).trim());
   if (createHash('sha512').update(readFileSync(file)).digest('hex') !== sha512)
     throw new Error(`npm gave another ${name} ${version} than the one that was tested`);
   return file;
