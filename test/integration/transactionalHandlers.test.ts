@@ -135,10 +135,10 @@ describe('a transactional handler', () => {
       run: async ({ eventId, payload: { n } }, { tx }) => {
         entries++;
         await insert(tx, n);
-        // As if this process had been frozen for so long that another worker took over and finished.
+        // As if this process had been frozen for so long that another worker took over, and is at work.
         if (entries === 1)
           await outbox.db.query(
-            `UPDATE :schema.processed_events SET started_at = started_at + interval '1 s', lease_until = clock_timestamp() - interval '1 s' WHERE event_id = $1`,
+            `UPDATE :schema.processed_events SET started_at = started_at + interval '1 s', lease_until = clock_timestamp() + interval '1 h' WHERE event_id = $1`,
             [eventId],
           );
       },
@@ -151,6 +151,8 @@ describe('a transactional handler', () => {
     expect(await effects()).toEqual([]);
     const { rows } = await outbox.db.query(`SELECT status FROM :schema.processed_events WHERE event_id = $1`, [id]);
     expect(rows).toEqual([{ status: 'in_progress' }]);
+    // The rival may die: the event waits for the end of its lease, and no attempt is spent.
+    expect(await deliveryRows(outbox.db)).toMatchObject([{ event_id: id, state: 'waiting', attempts: 0 }]);
   });
 });
 
@@ -160,15 +162,19 @@ describe('an external handler', () => {
     try {
       const reasons: string[] = [];
       const keys = new Set<string>();
+      let robbed = false;
       const handler = defineHandler({
         name: 'waiting',
         events: [Thing],
         timeoutMs: 5_000,
         run: async ({ eventId, payload: { n } }, { signal, attempt, idempotencyKey }) => {
-          if (attempt > 1) return void keys.add(`${n} ${idempotencyKey}`);
           keys.add(`${n} ${idempotencyKey}`);
+          if (attempt > 1 || (n === 1 && robbed)) return;
           const told = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-          if (n === 1) await outbox.db.query('DELETE FROM :schema.processed_events WHERE event_id = $1', [eventId]);
+          if (n === 1) {
+            robbed = true;
+            await outbox.db.query('DELETE FROM :schema.processed_events WHERE event_id = $1', [eventId]);
+          }
           await told;
           reasons.push(`${n}: ${(signal.reason as Error).message}`);
           throw new Error('stopped by the signal');
@@ -184,8 +190,8 @@ describe('an external handler', () => {
         '0: it took longer than 5000 ms',
         '1: another worker took its ledger claim over',
       ]);
-      await allHandled(outbox.db, 'waiting', 1);
-      expect([...keys].filter((key) => key.startsWith('0'))).toEqual([`0 ${ids[0]}:waiting`]);
+      await allHandled(outbox.db, 'waiting', 2);
+      expect([...keys].sort()).toEqual(ids.map((id, n) => `${n} ${id}:waiting`));
     } finally {
       await outbox.close();
     }
