@@ -73,28 +73,40 @@ export function quotedRole(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** A table that is not there lacks nothing: the version of the schema is another matter. */
 const LACKING = `
   SELECT wanted.name AS "table", wanted.privilege
-    FROM jsonb_to_recordset($1::jsonb) AS wanted (name text, privilege text)
-   WHERE NOT CASE WHEN wanted.privilege = 'INSERT'
-                  THEN has_any_column_privilege(format('%s.%I', $2::text, wanted.name), wanted.privilege)
-                  ELSE has_table_privilege(format('%s.%I', $2::text, wanted.name), wanted.privilege) END`;
+    FROM jsonb_to_recordset($1::jsonb) AS wanted (name text, privilege text),
+         to_regclass(format('%s.%I', $2::text, wanted.name)) AS there,
+         coalesce($3::name, current_user) AS who
+   WHERE NOT CASE WHEN wanted.privilege = 'INSERT' THEN has_any_column_privilege(who, there, wanted.privilege)
+                  ELSE has_table_privilege(who, there, wanted.privilege) END`;
 
-/** What a worker needs and the role of this connection lacks, as `INSERT on event_queue`. */
-export async function lackingPrivileges(db: Database): Promise<string[]> {
-  const wanted = Object.entries(PRIVILEGES).flatMap(([name, { worker = [] }]) =>
-    worker.map((privilege) => ({ name, privilege: privilege.split(' ')[0] })),
+export interface LackingPrivilege {
+  readonly table: string;
+  readonly privilege: string;
+}
+
+/**
+ * What an application or a worker needs and its role lacks.
+ *
+ * @param name of the role, which exists; default: the one of this connection
+ */
+export async function lackingPrivileges(
+  db: Database,
+  kind: 'app' | 'worker',
+  name?: string,
+): Promise<LackingPrivilege[]> {
+  const wanted = Object.entries(PRIVILEGES).flatMap(([table, { [kind]: privileges = [] }]) =>
+    privileges.map((privilege) => ({ name: table, privilege: privilege.split(' ')[0] })),
   );
-  const { rows } = await db.query<{ table: string; privilege: string }>(LACKING, [
-    JSON.stringify(wanted),
-    quotedSchema(db.schema),
-  ]);
-  return rows.map(({ table, privilege }) => `${privilege} on ${table}`);
+  const values = [JSON.stringify(wanted), quotedSchema(db.schema), name ?? null];
+  return (await db.query<LackingPrivilege>(LACKING, values)).rows;
 }
 
 /** @throws Error that says what the role lacks, and which command prints the grants */
 export async function requirePrivileges(db: Database): Promise<void> {
-  const lacking = await lackingPrivileges(db);
+  const lacking = (await lackingPrivileges(db, 'worker')).map(({ table, privilege }) => `${privilege} on ${table}`);
   if (lacking.length === 0) return;
   throw new Error(
     `The role in DATABASE_URL lacks ${lacking.join(', ')} in schema ${db.schema}: let the owner of the tables run what \`outbox migrate --roles\` prints.`,

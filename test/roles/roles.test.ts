@@ -51,7 +51,12 @@ describe('the grants that `outbox migrate --roles` prints', () => {
       [TEST_ROLES.worker],
     );
     expect(rows.map(({ name }) => name)).toEqual(await tables());
-    expect(await lackingPrivileges(as.worker)).toEqual([]);
+    expect(await lackingPrivileges(as.worker, 'worker')).toEqual([]);
+    expect(await lackingPrivileges(as.worker, 'app', TEST_ROLES.app)).toEqual([]);
+    expect(await lackingPrivileges(as.worker, 'worker', TEST_ROLES.app)).toContainEqual({
+      table: 'event_queue',
+      privilege: 'DELETE',
+    });
   });
 
   it('let the application write events, with all that they may have, and wake the relay', async () => {
