@@ -55,6 +55,8 @@ describe('the image and its services, built and run by hand', () => {
     const postgres = await own.postgres();
     const temporal = await own.temporal();
     admin = new Pool({ connectionString: postgres.url, max: 2 });
+    // PostgreSQL may end the last connection before this pool has closed it.
+    admin.on('error', () => undefined);
     await admin.query(databaseScript(secrets.DIARY_DATABASE_PASSWORD ?? ''));
     await admin.query('CREATE DATABASE diary OWNER diary');
     mkdirSync(join(data, 'objects'), { recursive: true });

@@ -85,6 +85,7 @@ export class Instance {
       await db.close();
     }
     const pool = new Pool({ connectionString: this.options.databaseUrl, max: 1 });
+    pool.on('error', () => undefined);
     try {
       await migrateDiary(pool);
     } finally {
@@ -146,6 +147,7 @@ export async function secondDatabase(url: string): Promise<string> {
   const name = `${second.pathname.slice(1)}_second`;
   second.pathname = `/${name}`;
   const pool = new Pool({ connectionString: url, max: 1 });
+  pool.on('error', () => undefined);
   try {
     const { rows } = await pool.query('SELECT FROM pg_database WHERE datname = $1', [name]);
     if (rows.length === 0) await pool.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`);
