@@ -270,6 +270,11 @@ export function loadConfig(env: Environment = process.env) {
   });
 }
 
+/** The variable that a fault of the listening connection is mended in. */
+export function listenSetting({ listenUrl, databaseUrl }: Pick<Config, 'listenUrl' | 'databaseUrl'>) {
+  return listenUrl === databaseUrl ? 'DATABASE_URL' : 'OUTBOX_LISTEN_URL';
+}
+
 /** Of two ways to say who connects one would be left out, and a certificate without its key proves nothing. */
 function natsProblems(given: Record<string, unknown>): string[] {
   const problems: string[] = [];

@@ -2,7 +2,7 @@ import { Client } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openBroker, type Broker } from './broker';
 import { LocalBroker } from './broker/local';
-import { loadConfig, type Config } from './config';
+import { listenSetting, loadConfig, type Config } from './config';
 import { openReceiving, type Receiving } from './consumer';
 import { ConfigError } from './errors';
 import type { Handler } from './handlers/defineHandler';
@@ -99,7 +99,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     }
     const wake = new WakeListener({
       url: config.listenUrl,
-      setting: config.listenUrl === config.databaseUrl ? 'DATABASE_URL' : 'OUTBOX_LISTEN_URL',
+      setting: listenSetting(config),
       db,
       proveEveryMs: config.relay.longPollMs,
       onChange: (proven, reason) =>

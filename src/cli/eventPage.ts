@@ -2,9 +2,8 @@ import { colors } from './colors';
 import type { FoundMessage } from '../broker/findMessage';
 import type { FoundEvent, FoundRow } from '../deliveries/lookUp';
 import type { RunState } from './deliveryRun';
+import type { Half } from './half';
 import { duration, plain, table } from './output';
-
-type Half<T> = ({ readonly available: true } & T) | { readonly available: false; readonly reason: string };
 
 /** One handler of the event, whatever is known of it. */
 export interface HandlerState {

@@ -3,10 +3,9 @@ import type { HandlerCount } from '../deliveries/handlerCounts';
 import type { Backlog } from '../outbox/backlog';
 import type { ConsumerState, ConsumerStatus } from '../workflows/consumerMessages';
 import type { RelayState, RelayStatus } from '../workflows/messages';
+import type { Half } from './half';
 import { duration, plain, table } from './output';
 import type { Rates } from './rates';
-
-type Half<T> = ({ readonly available: true } & T) | { readonly available: false; readonly reason: string };
 
 /** What `outbox status --json` prints. A part is null where the settings have no use for it. */
 export interface Status {
@@ -40,6 +39,9 @@ const COLOURS: Record<RelayState | ConsumerState, (text: string) => string> = {
   ending: colors.yellow,
 };
 
+/** A workflow of a newer build may have states that are not known here. */
+const coloured = (state: RelayState | ConsumerState) => (state in COLOURS ? COLOURS[state](state) : state);
+
 /** Blocks of aligned lines; a part that could not be read is one line with its reason. */
 export function renderStatus(status: Status): string {
   const { relay, consumer, stream, database } = status;
@@ -60,7 +62,7 @@ function relayLines(relay: Status['relay'], rates: Rates): string[] {
   const since = outage ? outage.since : relay.pausedSince;
   return [
     `${colors.bold('Relay')}  ${relay.workflowId}`,
-    line('state', `${COLOURS[relay.state](relay.state)}${since ? ` since ${since}` : ''}`),
+    line('state', `${coloured(relay.state)}${since ? ` since ${since}` : ''}`),
     ...(outage?.reason ? [line('why', colors.red(plain(outage.reason)))] : []),
     line('rate', rateOf(rates.published, 'published', rates)),
     line('lag', duration(relay.lagMs)),
@@ -81,7 +83,7 @@ function consumerLines(consumer: NonNullable<Status['consumer']>, rates: Rates):
   const waiting = workers.filter((worker) => worker.state === 'waiting');
   return [
     `${colors.bold('Consumer')}  ${consumer.workflowId}`,
-    line('state', `${COLOURS[state](state)}${pausedSince ? ` since ${pausedSince}` : ''}`),
+    line('state', `${coloured(state)}${pausedSince ? ` since ${pausedSince}` : ''}`),
     line('rate', rateOf(rates.handled, 'handled', rates)),
     line('workers', numbers([['joined', workers.length], ['waiting', waiting.length], ['lost', totals.lostWorkers]])),
     ...waiting.slice(0, 5).map(({ queue, reason }) => line('', colors.red(plain(`${queue}: ${reason ?? 'waits'}`)))),

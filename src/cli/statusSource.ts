@@ -6,7 +6,7 @@ import { openDatabase, type Database } from '../postgres/database';
 import { statusQuery as consumerStatusQuery } from '../workflows/consumerMessages';
 import { statusQuery } from '../workflows/messages';
 import { explained } from './database';
-import { sentenceOf } from './failure';
+import { half } from './half';
 import { ratesOf, type Look } from './rates';
 import { connectRelay, type RelayLink } from './relay';
 import type { Status } from './statusPage';
@@ -28,6 +28,8 @@ export class StatusSource {
       poolSize: 1,
       applicationName: 'temporal-outbox cli',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // A server that stands still would hold up every look from then on, and Ctrl-C with it.
+      query_timeout: TIMEOUT_MS,
     });
   }
 
@@ -86,7 +88,11 @@ export class StatusSource {
   private async readStream() {
     const { stream, durable } = this.config.nats;
     const { readConsumerInfo, readStreamInfo } = await import('../broker/streamState.js');
-    const link = await (this.nats ??= this.openNats());
+    this.nats ??= this.openNats().catch((error: unknown) => {
+      this.nats = undefined;
+      throw error;
+    });
+    const link = await this.nats;
     if (!link.connection || !link.up) throw new Error(`${link.reason}: check that it runs, and NATS_URL.`);
     const [info, consumer] = await Promise.all([
       readStreamInfo(link.connection, stream),
@@ -119,16 +125,5 @@ export class StatusSource {
     } catch (error) {
       throw explained(error, this.config);
     }
-  }
-}
-
-type Half<T> = ({ readonly available: true } & T) | { readonly available: false; readonly reason: string };
-
-/** A part that cannot be read says why, and leaves the others alone. */
-async function half<T>(read: () => Promise<T>): Promise<Half<T>> {
-  try {
-    return { available: true, ...(await read()) };
-  } catch (error) {
-    return { available: false, reason: sentenceOf(error) };
   }
 }

@@ -8,6 +8,7 @@ import { pruneBar } from '../cli/pruneBar';
 import { stopSignal } from '../cli/stopSignal';
 import { DATABASE } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
+import { bounded } from '../postgres/bounded';
 import type { Database } from '../postgres/database';
 import { recordArchive, type Archive } from '../retention/archive';
 import { loadArchive } from '../retention/loadArchive';
@@ -96,6 +97,9 @@ async function runPrune(options: PruneVerbOptions): Promise<void> {
   });
 }
 
+/** A person waits for the bar. */
+const COUNT_MS = 2_000;
+
 async function pruneKind(
   db: Database,
   kind: Kind,
@@ -107,8 +111,8 @@ async function pruneKind(
   if (options.dryRun) return line(await countPrunable(db, kind, keep));
   const bar = pruneBar(process.stderr.isTTY && !options.json, kind);
   try {
-    // A role with a statement time-out may not be able to count a large table, and can prune it all the same.
-    if (bar.shown) bar.begin(await countPrunable(db, kind, keep).catch(() => 0));
+    // A large table may take long to count, and can be pruned all the same; what counts cannot be interrupted.
+    if (bar.shown) bar.begin(await bounded(db, COUNT_MS, (reader) => countPrunable(reader, kind, keep)).catch(() => 0));
     const { removed } = await prune(db, kind, keep, {
       archive: options.archive,
       signal: options.stop,

@@ -2,12 +2,13 @@ import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from 'nats';
 import { readConsumerInfo } from '../broker/streamState';
 import { fault, ok, usesStream, warning, type Check, type Found } from './finding';
+import { covers } from './stream';
 
 export const durable: Check = {
   name: 'consumer',
   concerns: usesStream,
   look: async (patient) => {
-    const { stream, durable: name, ackWaitMs } = patient.config.nats;
+    const { stream, durable: name, ackWaitMs, subjectPrefix } = patient.config.nats;
     const { maxAttempts } = patient.config;
     const { connection } = await patient.nats();
     const info = connection && (await readConsumerInfo(connection, stream, name));
@@ -26,9 +27,9 @@ export const durable: Check = {
       found.push(fault(`The consumer ${name} acknowledges by ${config.ack_policy}, and this build each message.`, again)); // prettier-ignore
     if (config.deliver_subject !== undefined)
       found.push(fault(`The consumer ${name} pushes, and this build pulls.`, again));
-    if (config.filter_subject !== undefined || (config.filter_subjects?.length ?? 0) > 0) {
-      const filter = config.filter_subject ?? config.filter_subjects?.join(', ');
-      found.push(warning(`The consumer ${name} gives out ${filter} only; other events are not handled.`, `If that is not meant, run: nats consumer edit ${stream} ${name} --filter=''`)); // prettier-ignore
+    const filters = config.filter_subject === undefined ? (config.filter_subjects ?? []) : [config.filter_subject];
+    if (filters.length > 0 && !filters.some((filter) => covers(filter, subjectPrefix))) {
+      found.push(warning(`The consumer ${name} gives out ${filters.join(', ')} only; other events are not handled.`, `If that is not meant, run: nats consumer edit ${stream} ${name} --filter=''`)); // prettier-ignore
     }
     const flags = [
       config.max_deliver === maxAttempts ? '' : `--max-deliver=${maxAttempts}`,

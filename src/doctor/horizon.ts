@@ -1,4 +1,5 @@
 import { readStreamInfo } from '../broker/streamState';
+import type { Config } from '../config';
 import { duration } from '../cli/output';
 import { fault, ok, unknown, usesStream, warning, type Check, type Found } from './finding';
 
@@ -11,19 +12,23 @@ export const horizon: Check = {
     const { connection } = await patient.nats();
     const info = connection && (await readStreamInfo(connection, config.nats.stream));
     if (!info) return [unknown(`There is no stream ${config.nats.stream} to compare the ledger with.`)];
-    return judge(Number(info.config.max_age) / 1e6, config.handling.retentionMs, config.nats.duplicateWindowMs);
+    return judge(Number(info.config.max_age) / 1e6, config.handling.retentionMs, config.nats);
   },
 };
 
 /** @param maxAgeMs 0: the stream keeps without an end */
-export function judge(maxAgeMs: number, ledgerMs: number, duplicateWindowMs: number): Found[] {
+export function judge(
+  maxAgeMs: number,
+  ledgerMs: number,
+  { stream, duplicateWindowMs }: Pick<Config['nats'], 'stream' | 'duplicateWindowMs'>,
+): Found[] {
   const ledger = `the ledger remembers ${duration(ledgerMs)}`;
   const found: Found[] = [];
   if (maxAgeMs === 0) {
     found.push(
       warning(
         `The stream has no max_age, and ${ledger}: an older event that is read again is handled again.`,
-        `Give the stream an age below that of the ledger: nats stream edit <stream> --max-age=${Math.floor(ledgerMs / 2 / 3_600_000)}h`,
+        `Give the stream an age below that of the ledger: nats stream edit ${stream} --max-age=${Math.max(1, Math.floor(ledgerMs / 2_000))}s`,
       ),
     );
   } else if (ledgerMs <= maxAgeMs) {

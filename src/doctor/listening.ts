@@ -1,4 +1,5 @@
 import { WakeListener } from '../postgres/wake';
+import { listenSetting } from '../config';
 import { maskUrl } from '../mask';
 import { ok, warning, type Check } from './finding';
 
@@ -16,6 +17,7 @@ export const listening: Check = {
       const timer = setTimeout(() => resolve(listener?.proven ? null : 'nothing came back in time'), TIMEOUT_MS);
       listener = new WakeListener({
         url: config.listenUrl,
+        setting: listenSetting(config),
         db,
         proveEveryMs: 60_000,
         onChange: (proven, why) => {

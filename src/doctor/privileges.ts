@@ -3,10 +3,10 @@ import { lackingPrivileges } from '../postgres/roles';
 import { fault, ok, unknown, type Check, type Found } from './finding';
 
 const ROLE = `
-  SELECT current_user::text AS me, EXISTS (SELECT FROM pg_roles WHERE rolname = coalesce($1, current_user)) AS known,
-         to_regnamespace(quote_ident($2)) IS NOT NULL AS there,
-         CASE WHEN to_regnamespace(quote_ident($2)) IS NOT NULL AND EXISTS (SELECT FROM pg_roles WHERE rolname = coalesce($1, current_user))
-              THEN has_schema_privilege(coalesce($1, current_user)::name, quote_ident($2), 'USAGE') END AS usage`;
+  SELECT current_user::text AS me, r.oid IS NOT NULL AS known, n.oid IS NOT NULL AS there,
+         CASE WHEN r.oid IS NOT NULL AND n.oid IS NOT NULL THEN has_schema_privilege(r.oid, n.oid, 'USAGE') END AS usage
+    FROM (SELECT) AS one
+    LEFT JOIN pg_roles r ON r.rolname = coalesce($1, current_user) LEFT JOIN pg_namespace n ON n.nspname = $2`;
 
 export const privileges: Check = {
   name: 'privileges',

@@ -12,8 +12,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Relay and consumer run, and were started for this installation. What a run was started with stands in its memo, also
- * when it has ended: an installation whose workers all stopped still says what its settings were.
+ * Relay and consumer run, and were started for this installation. What a run was started with stands in its memo.
  */
 export const runs: Check = {
   name: 'runs',
@@ -41,6 +40,9 @@ function judge(
 ): Found {
   const start = `Start a worker, which starts it: outbox worker${name === 'consumer' ? ' --handlers <module>' : ''}`;
   if (!run) return fault(`There is no ${name} ${workflowId}, so nothing ${name === 'relay' ? 'is published' : 'of the stream is handled'}.`, start); // prettier-ignore
+  // What it was started with binds nobody any more: the next worker starts another with its own settings.
+  if (run.status.name !== 'RUNNING')
+    return fault(`The ${name} ${workflowId} does not run: ${run.status.name.toLowerCase()}.`, start);
   for (const [setting, value] of Object.entries(mine)) {
     const theirs: unknown = run.memo?.[setting];
     if (typeof theirs === 'string' && theirs !== value) {
@@ -50,8 +52,6 @@ function judge(
       );
     }
   }
-  if (run.status.name !== 'RUNNING')
-    return fault(`The ${name} ${workflowId} does not run: ${run.status.name.toLowerCase()}.`, start);
   const stuck = (run.raw.pendingWorkflowTask?.attempt ?? 1) > 3;
   if (stuck) {
     return warning(

@@ -22,11 +22,19 @@ export const stream: Check = {
     const edit = `nats stream edit ${name}`;
     const found: Found[] = [];
     if (!config.subjects.some((subject) => covers(subject, subjectPrefix))) {
+      const subjects = config.subjects.join(', ');
+      const some = config.subjects.filter((subject) => subject.startsWith(`${subjectPrefix}.`));
+      const wider = [...config.subjects.filter((subject) => !some.includes(subject)), `${subjectPrefix}.>`].join(',');
       found.push(
-        fault(
-          `The stream ${name} takes ${config.subjects.join(', ')}, and not ${subjectPrefix}.>, so nothing that is published reaches it.`,
-          `Set OUTBOX_SUBJECT_PREFIX to what it takes, or run: ${edit} --subjects=${[...config.subjects, `${subjectPrefix}.>`].join(',')}`,
-        ),
+        some.length > 0
+          ? warning(
+              `The stream ${name} takes ${subjects}, and not all of ${subjectPrefix}.>: events of other types are deferred.`,
+              `If that is not meant, run: ${edit} --subjects=${wider}`,
+            )
+          : fault(
+              `The stream ${name} takes ${subjects}, and not ${subjectPrefix}.>, so nothing that is published reaches it.`,
+              `Set OUTBOX_SUBJECT_PREFIX to what it takes, or run: ${edit} --subjects=${wider}`,
+            ),
       );
     }
     if (config.duplicate_window !== nanos(duplicateWindowMs)) {
@@ -75,6 +83,7 @@ function fullness(
     );
 }
 
-function covers(subject: string, prefix: string): boolean {
+/** Whether all that is published under the prefix has such a subject. */
+export function covers(subject: string, prefix: string): boolean {
   return subject === '>' || subject === `${prefix}.>` || subject === `${prefix}.*.*` || subject === '*.>' || subject === '*.*.*'; // prettier-ignore
 }

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConsumerInfo } from '../broker/streamState';
 import { managerOver, readStored } from '../consumer/storedEvents';
 import { findUnowned } from '../deliveries/findUnowned';
-import { fault, ok, unknown, usesStream, type Check, type Patient } from './finding';
+import { ok, unknown, warning, usesStream, type Check, type Patient } from './finding';
 
 const MAX_LOOKED_AT = 1_000;
+const ALL_OWNED = `Of the ${MAX_LOOKED_AT} oldest messages that were delivered, each is acknowledged or has an owner.`;
 
 const RECORDED = `SELECT handler_events AS events FROM :schema.outbox_installation`;
 
@@ -19,17 +20,17 @@ export const unowned: Check = {
     const { config } = patient;
     const first = await look(patient);
     if (first === undefined) return [unknown(`There is no consumer ${config.nats.durable} to look at.`)];
-    if (first.size === 0) return [ok('Every delivered message is acknowledged or has an owner.')];
+    if (first.size === 0) return [ok(ALL_OWNED)];
     await sleep(config.nats.ackWaitMs);
     const again = (await look(patient)) ?? new Set();
     const left = [...first].filter((sequence) => again.has(sequence));
-    if (left.length === 0) return [ok('Every delivered message is acknowledged or has an owner.')];
+    if (left.length === 0) return [ok(ALL_OWNED)];
     const shown = left.slice(0, 10).join(', ');
     const minutes = Math.ceil((2 * config.handling.compareMs + config.relay.backoffMaxMs) / 60_000);
     return [
-      fault(
-        `${left.length} messages were delivered and belong to nobody: sequence ${shown}${left.length > 10 ? ', …' : ''}.`,
-        `A worker with handlers makes dead letters of them within ${minutes} minutes: see that one runs (outbox worker --handlers <module>), then outbox dead list. One of them: nats stream get ${config.nats.stream} ${left[0]}`,
+      warning(
+        `${left.length} messages were delivered, and neither ledger nor deliveries know of them: sequence ${shown}${left.length > 10 ? ', …' : ''}. They wait in a worker for slow handlers, or belong to nobody.`,
+        `A worker with handlers makes dead letters of what belongs to nobody within ${minutes} minutes: see that one runs (outbox worker --handlers <module>), then outbox dead list. One of them: nats stream get ${config.nats.stream} ${left[0]}`,
       ),
     ];
   },

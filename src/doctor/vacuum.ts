@@ -2,7 +2,8 @@ import { fault, ok, warning, type Check, type Found } from './finding';
 
 const TABLES = `
   SELECT c.relname AS "table", coalesce(s.n_dead_tup, 0)::float8 AS dead, coalesce(s.n_live_tup, 0)::float8 AS live,
-         current_setting('autovacuum') = 'on' AS server, coalesce(c.reloptions::text LIKE '%autovacuum_enabled=false%', false) AS off
+         current_setting('autovacuum') = 'on' AS server, EXISTS (SELECT FROM pg_options_to_table(c.reloptions)
+                  WHERE option_name = 'autovacuum_enabled' AND NOT option_value::boolean) AS off
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
    WHERE n.nspname = $1 AND c.relname IN ('event_queue', 'processed_events', 'deliveries') ORDER BY 1`;
 

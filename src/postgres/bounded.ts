@@ -7,7 +7,10 @@ import { binder, type Database } from './database';
 export async function bounded<T>(db: Database, ms: number, read: (db: Database) => Promise<T>): Promise<T> {
   const client = await db.pool.connect();
   const bind = binder(db.schema);
-  let broken = true;
+  let broken: Error | boolean = true;
+  // Outside the pool nobody else listens: a connection that ends between two statements would end the process (C38).
+  const onError = (error: Error) => (broken = error);
+  client.on('error', onError);
   try {
     await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${Math.ceil(ms)}`);
     try {
@@ -17,6 +20,7 @@ export async function bounded<T>(db: Database, ms: number, read: (db: Database) 
       broken = false;
     }
   } finally {
+    client.off('error', onError);
     // One whose transaction may still be open must not go back into the pool.
     client.release(broken);
   }

@@ -73,17 +73,21 @@ export function quotedRole(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A table that is not there lacks nothing: the version of the schema is another matter. */
+/** A table or column that is not there lacks nothing: the version of the schema is another matter. */
 const LACKING = `
-  SELECT wanted.name AS "table", wanted.privilege
-    FROM jsonb_to_recordset($1::jsonb) AS wanted (name text, privilege text),
-         to_regclass(format('%s.%I', $2::text, wanted.name)) AS there,
-         coalesce($3::name, current_user) AS who
-   WHERE NOT CASE WHEN wanted.privilege = 'INSERT' THEN has_any_column_privilege(who, there, wanted.privilege)
-                  ELSE has_table_privilege(who, there, wanted.privilege) END`;
+  SELECT wanted.name AS "table", wanted.privilege,
+         array_to_string(array_agg(wanted.col ORDER BY wanted.position) FILTER (WHERE wanted.col IS NOT NULL), ', ') AS columns
+    FROM jsonb_to_recordset($1::jsonb) AS wanted (name text, privilege text, col text, position integer)
+   CROSS JOIN to_regclass(format('%s.%I', $2::text, wanted.name)) AS there
+   CROSS JOIN coalesce($3::name, current_user) AS who
+    LEFT JOIN pg_attribute a ON a.attrelid = there AND a.attname = wanted.col
+   WHERE NOT CASE WHEN wanted.col IS NULL THEN has_table_privilege(who, there, wanted.privilege)
+                  ELSE has_column_privilege(who, there, a.attnum, wanted.privilege) END
+   GROUP BY wanted.name, wanted.privilege ORDER BY wanted.name, wanted.privilege`;
 
 export interface LackingPrivilege {
   readonly table: string;
+  /** As a GRANT names it, with its columns where not all of the table is meant. */
   readonly privilege: string;
 }
 
@@ -98,15 +102,25 @@ export async function lackingPrivileges(
   name?: string,
 ): Promise<LackingPrivilege[]> {
   const wanted = Object.entries(PRIVILEGES).flatMap(([table, { [kind]: privileges = [] }]) =>
-    privileges.map((privilege) => ({ name: table, privilege: privilege.split(' ')[0] })),
+    privileges.flatMap((granted) => {
+      const [, privilege, columns] = /^(\w+)(?: \((.+)\))?$/.exec(granted) ?? [];
+      const each = columns?.split(', ') ?? [null];
+      return each.map((col, position) => ({ name: table, privilege, col, position }));
+    }),
   );
   const values = [JSON.stringify(wanted), quotedSchema(db.schema), name ?? null];
-  return (await db.query<LackingPrivilege>(LACKING, values)).rows;
+  const { rows } = await db.query<{ table: string; privilege: string; columns: string | null }>(LACKING, values);
+  return rows.map(({ table, privilege, columns }) => ({
+    table,
+    privilege: columns === null ? privilege : `${privilege} (${columns})`,
+  }));
 }
 
 /** @throws Error that says what the role lacks, and which command prints the grants */
 export async function requirePrivileges(db: Database): Promise<void> {
-  const lacking = (await lackingPrivileges(db, 'worker')).map(({ table, privilege }) => `${privilege} on ${table}`);
+  const lacking = (await lackingPrivileges(db, 'worker')).map(
+    ({ table, privilege }) => `${privilege.split(' ')[0]} on ${table}`,
+  );
   if (lacking.length === 0) return;
   throw new Error(
     `The role in DATABASE_URL lacks ${lacking.join(', ')} in schema ${db.schema}: let the owner of the tables run what \`outbox migrate --roles\` prints.`,

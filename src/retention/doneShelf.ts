@@ -8,7 +8,7 @@ const OLD = `q.status = 'done' AND ${expired('q.published_at')}`;
  */
 const FIND = `
   WITH page AS MATERIALIZED (
-    SELECT ctid, id, event_id, event_type, status, published_at, payload_bytes FROM :schema.event_queue
+    SELECT ctid, id, event_id, event_type, status, available_at, published_at, payload_bytes FROM :schema.event_queue
      WHERE id > coalesce($2::bigint, -9223372036854775808) ORDER BY id LIMIT $4::integer
   ), due AS MATERIALIZED (
     SELECT ctid, id, row_number() OVER (ORDER BY id) AS position, sum(payload_bytes) OVER (ORDER BY id) AS running
@@ -19,14 +19,15 @@ const FIND = `
   SELECT coalesce((SELECT array_agg(ctid::text) FROM taken), '{}') AS tids,
          CASE WHEN (SELECT count(*) FROM taken) < (SELECT count(*) FROM due) THEN (SELECT max(id) FROM taken)
               WHEN count(*) = $4::integer THEN max(id) END::text AS after,
-         coalesce(bool_or(q.status = 'done' AND ${oldEnough('q.published_at')}), false) AS "hasOld"
+         coalesce(bool_or(${oldEnough(`CASE q.status WHEN 'done' THEN q.published_at ELSE q.available_at END`)}), false) AS "hasOld"
     FROM page q`;
 
 /** Rows that one look reads, some milliseconds' worth. */
 const PAGE = 5_000;
 /**
- * Rows behind the last old one that are looked at. What was scheduled long before its time lies among older rows: more of
- * it in one place hides what is behind until it is old itself.
+ * Rows behind the last old one that are looked at: one that is done, or that was due, before the age. So dead letters hide
+ * nothing, however many lie side by side. What was scheduled long before its time lies among older rows: more of it in one
+ * place hides what is behind until it is old itself.
  */
 const LOOK_AHEAD = 100_000;
 

@@ -37,6 +37,7 @@ export class Endpoint {
         if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
         break;
       }
+      server.on('error', (error) => logger.warn(`The server of the metrics has met an error: ${error.message}`));
       // Whatever else would keep the process, this must not.
       server.unref();
       const { address: host, family, port: listening } = server.address() as AddressInfo;

@@ -1,19 +1,21 @@
 import { within } from '../within';
 
-/**
- * What is asked for often and costs something: asked once for all that want it at the same moment, and kept for a while;
- * the longer it took, the longer it is kept, so that it takes a twentieth of the time at most.
- */
+/** What is asked for often and costs something: asked once for all that want it at the same moment, and kept for a while. */
 export class Fresh<T> {
   private asking: Promise<T | undefined> | undefined;
   private value: T | undefined;
   private until = -Infinity;
 
-  /** @param keepMs at least */
+  /**
+   * @param keepMs at least
+   * @param restFor how many times as long as it took it is kept: with 20, what has become slow takes a twentieth of the
+   *   time at most; with 0, news is never older than `keepMs`
+   */
   constructor(
     private readonly ask: () => Promise<T>,
     private readonly keepMs: number,
     private readonly timeoutMs: number,
+    private readonly restFor = 20,
   ) {}
 
   /** @returns undefined when there was no answer in time; never rejects */
@@ -25,9 +27,13 @@ export class Fresh<T> {
 
   private async askNow(): Promise<T | undefined> {
     const begun = performance.now();
-    this.value = await within(this.timeoutMs, this.ask()).catch(() => undefined);
+    this.value = await within(
+      this.timeoutMs,
+      // What is thrown before there is a promise is no answer either.
+      (async () => this.ask())(),
+    ).catch(() => undefined);
     const now = performance.now();
-    this.until = now + Math.max(this.keepMs, 20 * (now - begun));
+    this.until = now + Math.max(this.keepMs, this.restFor * (now - begun));
     return this.value;
   }
 }

@@ -13,6 +13,8 @@ import { readRunState } from './runState';
 
 const DATABASE_MS = 2_000;
 const KEEP_MS = 5_000;
+/** Traffic is steered by it, and an alert waits for it. */
+const READINESS_MS = 1_000;
 
 const RELAY_STATES: readonly RelayState[] = [
   'starting',
@@ -53,7 +55,7 @@ export class Readings {
     const { meter } = metrics;
     this.gauges = {
       ready: meter.gauge('outbox_ready', 'Whether /readyz says that the worker can do its work'),
-      database: meter.gauge('outbox_database_up', 'Whether PostgreSQL has answered this scrape'),
+      database: meter.gauge('outbox_database_up', 'Whether PostgreSQL answers'),
       broker: meter.gauge('outbox_broker_up', 'Whether the connection to the broker is up'),
       wake: meter.gauge('outbox_wake_listener_proven', 'Whether wake-ups come through'),
       oldest: meter.gauge('outbox_oldest_due_age_seconds', 'Age of the event that is claimed next, 0 without one'),
@@ -67,7 +69,7 @@ export class Readings {
       relay: meter.gauge('outbox_relay_state', '1 for the state that the relay is in', ['state']),
       consumer: meter.gauge('outbox_consumer_state', '1 for the state that the consumer is in', ['state']),
     };
-    this.readiness = new Fresh(() => readReadiness(parts, config), 1_000, 2 * DATABASE_MS + 1_000);
+    this.readiness = new Fresh(() => readReadiness(parts, config), READINESS_MS, 2 * DATABASE_MS + 1_000, 0);
     this.oldestDue = new Fresh(() => bounded(db(parts), DATABASE_MS, readOldestDue), KEEP_MS, DATABASE_MS);
     this.counts = new Fresh(
       () =>
@@ -101,13 +103,15 @@ export class Readings {
   }
 
   private async readReadiness(): Promise<void> {
-    this.gauges.ready.set(Number((await this.readiness.get())?.ready ?? false));
+    const { ready, database } = this.gauges;
+    const read = await this.readiness.get();
+    ready.set(Number(read?.ready ?? false));
+    database.set(Number(read?.postgres.ok ?? false));
   }
 
   private async readOldest(): Promise<void> {
-    const { oldest, database } = this.gauges;
+    const { oldest } = this.gauges;
     const read = await this.oldestDue.get();
-    database.set(Number(read !== undefined));
     if (read) oldest.set(read.ageSeconds);
     else oldest.clear();
   }

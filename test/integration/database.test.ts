@@ -1,4 +1,6 @@
+import { bounded } from '../../src/postgres/bounded';
 import { binder, openDatabase } from '../../src/postgres/database';
+import { eventually } from '../support/eventually';
 import { cloneDatabase, type TestDatabase } from '../support/database';
 
 /** Prepared statements are a gain, never a need: each way in which they can fail must end in the plain statement. */
@@ -52,5 +54,34 @@ describe('a prepared statement', () => {
     await db.query('ALTER TABLE :schema.relay_fence ADD COLUMN later integer');
     expect(Object.keys((await db.query(ALL, [], { prepared: true })).rows[0] as object)).toContain('later');
     await db.close();
+  });
+});
+
+describe('a bounded read', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await cloneDatabase(2);
+  });
+  afterAll(() => database.drop());
+
+  it('whose connection ends between two statements is rejected, ends no process, and leaves a usable pool (C38)', async () => {
+    const { db } = database;
+    const reading = bounded(db, 2_000, async (reader) => {
+      const { rows } = await reader.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      const pid = rows[0]?.pid;
+      await db.query('SELECT pg_terminate_backend($1)', [pid]);
+      const isGone = async () =>
+        (await db.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length === 0;
+      await eventually(isGone, 10_000, 'the end of that connection');
+      await reader.query('SELECT 1');
+    });
+    await expect(reading).rejects.toThrow();
+    expect(await bounded(db, 2_000, async (reader) => (await reader.query('SELECT 1')).rows.length)).toBe(1);
+  });
+
+  it('is ended by PostgreSQL itself when it takes too long', async () => {
+    await expect(bounded(database.db, 50, (reader) => reader.query('SELECT pg_sleep(60)'))).rejects.toMatchObject({
+      code: '57014',
+    });
   });
 });

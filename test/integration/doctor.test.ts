@@ -79,7 +79,9 @@ test('a privilege that is missing is named with its GRANT, of a worker and of an
     const found = await findings({ DATABASE_URL: url.toString() }, app);
     const faults = found.filter(({ check, level }) => check === 'privileges' && level === 'fault');
     expect(faults[0]?.what).toMatch(new RegExp(`role ${worker} lacks DELETE on deliveries; DELETE on event_queue`));
-    expect(faults[1]?.todo).toContain(`GRANT INSERT ON "${database.schema}".event_queue TO "${app}"`);
+    expect(faults[1]?.todo).toContain(
+      `GRANT INSERT (event_id, event_type, aggregate_type, aggregate_id, company_id, org_unit_id, payload, headers, version, correlation_id, causation_id, occurred_at, available_at) ON "${database.schema}".event_queue TO "${app}"`,
+    );
     for (const { todo } of faults) await db.query((todo ?? '').replace(/^[^:]*: /, ''));
     const again = await findings({ DATABASE_URL: url.toString() }, app);
     expect(again.filter(({ check }) => check === 'privileges').map(({ level }) => level)).toEqual(['ok', 'ok']);
@@ -145,7 +147,7 @@ test('a namespace without the search attributes, and one that is not there, are 
 test('a transaction that is open for long is told with its process, and a table whose autovacuum is off', async () => {
   const { db } = outbox;
   // Nobody waits five minutes here: what is asked is whether a fault is found where there is one.
-  await db.query(`ALTER TABLE :schema.deliveries SET (autovacuum_enabled = false)`);
+  await db.query(`ALTER TABLE :schema.deliveries SET (autovacuum_enabled = off)`);
   expect(of(await findings(), 'autovacuum', 'fault').todo).toMatch(/ALTER TABLE .*deliveries RESET/);
   await db.query(`ALTER TABLE :schema.deliveries RESET (autovacuum_enabled)`);
 });
@@ -165,7 +167,7 @@ test('a message that was delivered and belongs to nobody is told by its sequence
     expect(await pulled.next({ expires: 5_000 })).not.toBeNull();
     process.env.TEMPORAL_ADDRESS = own.settings.TEMPORAL_ADDRESS;
     const found = await examine(own.config(), undefined);
-    expect(of(found, 'unowned messages', 'fault').what).toMatch(/^1 messages were delivered .* sequence 1\.$/);
+    expect(of(found, 'unowned messages', 'warning').what).toMatch(/^1 messages were delivered, .* sequence 1\. /);
     expect(of(found, 'consumer', 'warning').todo).toMatch(/nats consumer edit .* --max-deliver=10/);
   } finally {
     await own.close();

@@ -178,6 +178,9 @@ describe('health of a worker', () => {
       { ok: false, reason: 'the worker does not poll its task queues yet' },
       { ok: false, reason: 'Temporal has not been connected to yet' },
     ]);
+    // And tells what it knows: an alert must not take it for gone.
+    const samples = await scrape(endpoint);
+    expect([total(samples, 'outbox_build_info'), total(samples, 'outbox_ready')]).toEqual([1, 0]);
     expect((await fetch(`${endpoint}/elsewhere`)).status).toBe(404);
     expect((await fetch(`${endpoint}/metrics`, { method: 'POST' })).status).toBe(405);
   });

@@ -123,6 +123,15 @@ describe('rows that are done', () => {
     expect(await clean('done')).toBe(2);
   });
 
+  it('are found behind more dead letters than one run looks ahead', async () => {
+    await db.query(
+      `INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload, status, available_at, failed_at)
+       SELECT gen_random_uuid(), 'T', 't', 'a', '{}', 'dead_lettered', now() - interval '9 days', now() FROM generate_series(1, 110000) AS n`,
+    );
+    await insertRow(db, 'done', { age: '8 days' });
+    expect(await clean('done')).toBe(1);
+  });
+
   it('go in batches that bodies of a megabyte do not make too heavy', async () => {
     const payload = JSON.stringify({ text: Array.from({ length: 20_000 }, () => randomUUID()).join('') });
     for (let n = 0; n < 30; n++) await insertRow(db, 'done', { age: '8 days', payload });

@@ -155,7 +155,7 @@ describe('the grants that `outbox migrate --roles` prints', () => {
     const worker = await runCli(['worker'], { ...env('worker'), OUTBOX_MIGRATE: 'off' });
     expect(worker.code).toBe(1);
     expect(worker.stderr).toMatch(
-      /lacks INSERT on event_queue, DELETE on deliveries in schema shop: .*`outbox migrate --roles`/,
+      /lacks DELETE on deliveries, INSERT on event_queue in schema shop: .*`outbox migrate --roles`/,
     );
   });
 });

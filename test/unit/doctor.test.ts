@@ -1,5 +1,6 @@
 import { judge as judgeClocks } from '../../src/doctor/clocks';
 import { judge as judgeHorizon } from '../../src/doctor/horizon';
+import { covers } from '../../src/doctor/stream';
 import { judge as judgeTable } from '../../src/doctor/vacuum';
 
 const DAY_MS = 86_400_000;
@@ -14,10 +15,17 @@ test('a clock that is seconds away is information and never more; which one is a
 });
 
 test('the ledger must remember longer than the stream keeps', () => {
-  expect(levels(judgeHorizon(7 * DAY_MS, 30 * DAY_MS, 3_600_000))).toEqual(['ok']);
-  expect(levels(judgeHorizon(30 * DAY_MS, 30 * DAY_MS, 3_600_000))).toEqual(['fault']);
-  expect(levels(judgeHorizon(0, 30 * DAY_MS, 3_600_000))).toEqual(['warning']);
-  expect(levels(judgeHorizon(DAY_MS, 30 * DAY_MS, 2 * DAY_MS))).toEqual(['ok', 'warning']);
+  expect(levels(judgeHorizon(7 * DAY_MS, 30 * DAY_MS, { stream: 'EVENTS', duplicateWindowMs: 3_600_000 }))).toEqual([
+    'ok',
+  ]);
+  expect(levels(judgeHorizon(30 * DAY_MS, 30 * DAY_MS, { stream: 'EVENTS', duplicateWindowMs: 3_600_000 }))).toEqual([
+    'fault',
+  ]);
+  expect(levels(judgeHorizon(0, 30 * DAY_MS, { stream: 'EVENTS', duplicateWindowMs: 3_600_000 }))).toEqual(['warning']);
+  expect(levels(judgeHorizon(DAY_MS, 30 * DAY_MS, { stream: 'EVENTS', duplicateWindowMs: 2 * DAY_MS }))).toEqual([
+    'ok',
+    'warning',
+  ]);
 });
 
 test('dead rows count when there are many, and more than live ones', () => {
@@ -27,4 +35,10 @@ test('dead rows count when there are many, and more than live ones', () => {
   expect(judgeTable({ ...table, dead: 200_000, live: 10 }, 's')[0]?.todo).toMatch(
     /VACUUM \(ANALYZE\) "s"\.event_queue/,
   );
+});
+
+test('a stream or a durable has all events when one of its subjects covers the prefix', () => {
+  for (const subject of ['>', 'events.>', 'events.*.*', '*.>', '*.*.*']) expect(covers(subject, 'events')).toBe(true);
+  for (const subject of ['events', 'events.order.>', 'other.>', 'events.*'])
+    expect(covers(subject, 'events')).toBe(false);
 });
