@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Config } from '../config';
+import type { MaintenanceRuns } from '../temporal/maintenanceRuns';
 import { CommandFailure, sentenceOf } from './failure';
 
 /** A person waits; an unreachable server is tried for this long. */
@@ -37,6 +38,8 @@ export interface RelayLink {
   askConsumer<T>(timeoutMs: number, question: (handle: WorkflowHandle) => Promise<T>): Promise<T>;
   /** How many runs a list filter finds. @throws as `ask` does */
   countRuns(timeoutMs: number, filter: string): Promise<number>;
+  /** When the clean-up ran and runs next. @throws as `ask` does */
+  maintenanceRuns(timeoutMs: number): Promise<MaintenanceRuns>;
   close(): Promise<void>;
 }
 
@@ -60,6 +63,7 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
   }
   const { client, address, namespace } = temporal;
   const sdk = await import('@temporalio/client');
+  const { readMaintenanceRuns } = await import('../temporal/maintenanceRuns.js');
   const at = `(namespace ${namespace}, Temporal at ${address})`;
   const relay: AskedRun = {
     workflowId: config.relayWorkflowId,
@@ -90,6 +94,17 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
         return (await client.withDeadline(Date.now() + timeoutMs, () => client.workflow.count(filter))).count;
       } catch (error) {
         throw explain(error, relay);
+      }
+    },
+    maintenanceRuns: async (timeoutMs) => {
+      const id = config.maintenanceId;
+      try {
+        return await client.withDeadline(Date.now() + timeoutMs, () => readMaintenanceRuns(client, id));
+      } catch (error) {
+        if (!(error instanceof sdk.ScheduleNotFoundError)) throw explain(error, relay);
+        throw new CommandFailure(
+          `There is no schedule ${id} ${at}, so nothing removes old rows: a worker makes it at its start (\`outbox worker\`); \`outbox prune\` removes them by hand.`,
+        );
       }
     },
   };

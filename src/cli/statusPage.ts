@@ -1,6 +1,7 @@
 import { colors } from './colors';
 import type { HandlerCount } from '../deliveries/handlerCounts';
 import type { Backlog } from '../outbox/backlog';
+import type { MaintenanceRuns } from '../temporal/maintenanceRuns';
 import type { ConsumerState, ConsumerStatus } from '../workflows/consumerMessages';
 import type { RelayState, RelayStatus } from '../workflows/messages';
 import type { Half } from './half';
@@ -24,6 +25,8 @@ export interface Status {
   readonly database: Half<Backlog & { readonly schema: string; readonly handlers: readonly HandlerCount[] }>;
   /** As Temporal lists them, some seconds late; failed ones for as long as the namespace keeps them. */
   readonly deliveryRuns: Half<{ readonly open: number; readonly failed: number }>;
+  /** The clean-up's schedule. */
+  readonly maintenance: Half<MaintenanceRuns & { readonly scheduleId: string }>;
   readonly rates: Rates;
 }
 
@@ -51,6 +54,7 @@ export function renderStatus(status: Status): string {
     ...(stream ? [streamLines(stream)] : []),
     databaseLines(database, status.rates),
     handlerLines(database, status.deliveryRuns),
+    maintenanceLines(status.maintenance),
   ]
     .map((block) => block.join('\n'))
     .join('\n\n');
@@ -132,6 +136,19 @@ function handlerLines(database: Status['database'], runs: Status['deliveryRuns']
   return [
     `${colors.bold('Delivery runs')}  ${runs.available ? `${number(runs.open)} open, ${number(runs.failed)} failed` : `${colors.red('unavailable')}: ${runs.reason}`}`,
     ...(rows.length === 0 ? [] : [table(['HANDLER', 'WAITING', 'DEAD', 'SKIPPED', ''], rows)]),
+  ];
+}
+
+function maintenanceLines(maintenance: Status['maintenance']): string[] {
+  if (!maintenance.available) return unavailable('Clean-up', maintenance.reason);
+  const { scheduleId, last, nextAt, paused } = maintenance;
+  return [
+    `${colors.bold('Clean-up')}  ${scheduleId}`,
+    line(
+      'last run',
+      last ? `${last.at}, ${last.status === 'failed' ? colors.red('failed') : last.status}` : 'none yet',
+    ),
+    line('next run', paused ? colors.yellow('none, the schedule is paused') : (nextAt ?? 'none')),
   ];
 }
 

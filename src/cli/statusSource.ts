@@ -36,14 +36,15 @@ export class StatusSource {
   async read(): Promise<Status> {
     const usesStream = this.config.backend === 'nats' && this.config.nats.mode === 'jetstream';
     const usesConsumer = this.config.backend === 'nats';
-    const [relay, consumer, deliveryRuns, stream, database] = await Promise.all([
+    const [relay, consumer, deliveryRuns, maintenance, stream, database] = await Promise.all([
       half(() => this.readRelay()),
       usesConsumer ? half(() => this.readConsumer()) : null,
       half(() => this.readRuns()),
+      half(() => this.readMaintenance()),
       usesStream ? half(() => this.readStream()) : null,
       half(() => this.readDatabase()),
     ]);
-    const look = { atMs: performance.now(), status: { relay, consumer, stream, database, deliveryRuns } };
+    const look = { atMs: performance.now(), status: { relay, consumer, stream, database, deliveryRuns, maintenance } };
     const rates = ratesOf(look, this.before, Date.now());
     this.before = look;
     return { ...look.status, rates };
@@ -83,6 +84,10 @@ export class StatusSource {
       link.countRuns(TIMEOUT_MS, `${of} AND ExecutionStatus = 'Failed'`),
     ]);
     return { open, failed };
+  }
+
+  private async readMaintenance() {
+    return { scheduleId: this.config.maintenanceId, ...(await (await this.link()).maintenanceRuns(TIMEOUT_MS)) };
   }
 
   private async readStream() {
