@@ -1,6 +1,7 @@
 import { Client } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openBroker, type Broker } from './broker';
+import type { NatsLink } from './broker/link';
 import { LocalBroker } from './broker/local';
 import { listenSetting, loadConfig, type Config } from './config';
 import { openReceiving, type Receiving } from './consumer';
@@ -90,6 +91,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
     const { broker } = ends;
     opened.unshift(broker);
     parts.broker = broker;
+    parts.link = ends.link;
     receiving = ends.receiving;
     const source = receiving?.source;
     parts.receives = source !== undefined;
@@ -177,16 +179,17 @@ async function openEnds(deps: {
   metrics: Metrics | undefined;
   handling: Handling;
   stopping: AbortSignal;
-}): Promise<{ broker: Broker; receiving: Receiving | undefined }> {
+}): Promise<{ broker: Broker; link?: NatsLink; receiving?: Receiving }> {
   const { config, db, logger, metrics, handling, stopping } = deps;
-  if (config.backend === 'db') return { broker: new LocalBroker(handling.fastPath), receiving: undefined };
+  if (config.backend === 'db') return { broker: new LocalBroker(handling.fastPath) };
   const broker = await openBroker(config, logger);
-  // Without handlers the durable is left to whoever reads it.
-  if (handling.registry.size === 0) return { broker, receiving: undefined };
-  const handlersFor = (type: string) => handling.fastPath.handlersFor(type);
   const { link } = broker;
+  // Without handlers the durable is left to whoever reads it.
+  if (handling.registry.size === 0) return { broker, link };
+  const handlersFor = (type: string) => handling.fastPath.handlersFor(type);
   return {
     broker,
+    link,
     receiving: openReceiving({ link, config, db, intake: handling.fastPath, logger, metrics, stopping, handlersFor }),
   };
 }

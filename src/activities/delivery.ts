@@ -26,6 +26,7 @@ import type { Leases, Loss } from '../ledger/leases';
 import type { EventFields, Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
+import type { Deferral } from '../telemetry/counters';
 import type { Metrics } from '../telemetry/metrics';
 import { HandlerSpans } from '../tracing/handlerSpans';
 import type { AttemptFailure, AttemptResult, SkipRequest } from '../workflows/deliveryMessages';
@@ -71,6 +72,7 @@ class Deliverer {
         return { kind: 'done' };
       case 'held': {
         const reason = 'another worker is at work on it';
+        this.deps.metrics?.handlingDeferred(handlerName, 'held elsewhere');
         return { kind: 'deferred', attempts: beginning.attempts, dueInMs: beginning.forMs, reason };
       }
       case 'lost':
@@ -104,12 +106,16 @@ class Deliverer {
     const { db, config, registry, redact, metrics } = this.deps;
     const { eventId, handler: name } = attempt;
     const handler = registry.get(name);
-    if (!handler) return this.defer(attempt, config.handling.missingHandlerMs, `no worker here has a handler ${name}`);
+    if (!handler) {
+      const reason = `no worker here has a handler ${name}`;
+      return this.defer(attempt, config.handling.missingHandlerMs, reason, 'no handler');
+    }
     const record = await readDeliveryEvent(db, attempt);
     const readAt = performance.now();
     if (!record) return this.bury(attempt, 'its body is neither in the outbox nor copied any more');
     const reading = await readEvent(handler, record);
-    if (reading.kind === 'newer') return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading));
+    if (reading.kind === 'newer')
+      return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading), 'newer version');
     if (reading.kind === 'unfit') return this.bury(attempt, reading.reason);
 
     const enter = (tx?: Parameters<typeof runHandler>[2]['tx']) =>
@@ -128,7 +134,8 @@ class Deliverer {
       const reason = 'the worker stopped while it ran this handler, which did not end';
       return { kind: 'deferred', attempts: attempt.attempts, dueInMs: config.handling.leaseMs, reason };
     }
-    if (result.kind === 'interrupted') return this.defer(attempt, 0, 'the worker stopped while it ran this handler');
+    if (result.kind === 'interrupted')
+      return this.defer(attempt, 0, 'the worker stopped while it ran this handler', 'worker stopping');
     if (result.kind === 'failed') {
       const attempts = attempt.attempts + 1;
       const dead = attempts >= config.maxAttempts;
@@ -171,9 +178,9 @@ class Deliverer {
     }
   }
 
-  private async defer(attempt: Attempt, dueInMs: number, reason: string): Promise<AttemptResult> {
+  private async defer(attempt: Attempt, dueInMs: number, reason: string, why: Deferral): Promise<AttemptResult> {
     const { attempts, handler } = attempt;
-    this.deps.metrics?.handlingDeferred(handler);
+    this.deps.metrics?.handlingDeferred(handler, why);
     await this.end(attempt, { attempts, dueInMs, reason, dead: false });
     return { kind: 'deferred', attempts, dueInMs, reason };
   }

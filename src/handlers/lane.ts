@@ -5,6 +5,7 @@ import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
 import type { Loss } from '../ledger/leases';
 import type { EventFields, Logger } from '../logger';
 import type { Database } from '../postgres/database';
+import type { Deferral } from '../telemetry/counters';
 import type { Metrics } from '../telemetry/metrics';
 import type { HandlerSpans } from '../tracing/handlerSpans';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
@@ -140,7 +141,8 @@ export abstract class Lane {
     }
     if (verdict.kind === 'held') {
       const reason = 'another worker is at work on it';
-      return this.handOver(task, { startedAt: null, attempts: 0, dueInMs: verdict.forMs, reason, dead: false });
+      const given = { startedAt: null, attempts: 0, dueInMs: verdict.forMs, reason, dead: false };
+      return this.handOver(task, given, 'held elsewhere');
     }
     this.deps.metrics?.ledgerClaimTakenOver();
     // A handler that kills its process spends its own attempts in this way (C04).
@@ -171,14 +173,15 @@ export abstract class Lane {
   }
 
   /** The worker does not know the event's version, or the handler, yet. No attempt is spent. */
-  protected defer(task: ClaimedTask, dueInMs: number, reason: string): Promise<void> {
-    return this.handOver(task, { startedAt: task.claim.startedAt, attempts: 0, dueInMs, reason, dead: false });
+  protected defer(task: ClaimedTask, dueInMs: number, reason: string, why: Deferral): Promise<void> {
+    const given = { startedAt: task.claim.startedAt, attempts: 0, dueInMs, reason, dead: false };
+    return this.handOver(task, given, why);
   }
 
   /** It cannot be handed to the handler: a newer worker may know it, or nobody ever will. */
   protected refuse(task: ClaimedTask, reading: Exclude<Reading, { kind: 'ready' }>): Promise<void> {
     if (reading.kind === 'unfit') return this.bury(task, reading.reason);
-    return this.defer(task, this.deps.config.handling.newerVersionMs, newerVersion(reading));
+    return this.defer(task, this.deps.config.handling.newerVersionMs, newerVersion(reading), 'newer version');
   }
 
   /** It can never fit: trying again would not help. */
@@ -206,7 +209,8 @@ export abstract class Lane {
     this.deps.metrics?.handled(this.handlerName, performance.now() - dueAt);
   }
 
-  private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>): Promise<void> {
+  /** @param deferral why no attempt is spent, where none is */
+  private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>, deferral?: Deferral): Promise<void> {
     const { books, logger, metrics } = this.deps;
     const delivery = await books.handOver({
       ...given,
@@ -214,7 +218,7 @@ export abstract class Lane {
       handler: this.handlerName,
     });
     if (delivery === UNWRITTEN) return task.resolve(STOPPING);
-    if (delivery && given.attempts === 0) metrics?.handlingDeferred(this.handlerName);
+    if (delivery && deferral) metrics?.handlingDeferred(this.handlerName, deferral);
     if (delivery?.dead) metrics?.handlerExhausted(this.handlerName);
     if (delivery && given.attempts > 0) {
       const { handler, attempts: attempt, reason, dead, dueInMs } = delivery;

@@ -9,7 +9,9 @@ export class MissingLane extends Lane {
     this.inProgress += tasks.length;
     void this.begin(tasks)
       .then((claimed) =>
-        Promise.all(claimed.map((task) => this.defer(task, 0, `this worker has no handler ${this.handlerName}`))),
+        Promise.all(
+          claimed.map((task) => this.defer(task, 0, `this worker has no handler ${this.handlerName}`, 'no handler')),
+        ),
       )
       .finally(() => {
         this.inProgress -= tasks.length;

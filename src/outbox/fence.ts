@@ -16,6 +16,13 @@ export async function bumpFence(db: Database): Promise<string> {
   return row.token;
 }
 
+const EPOCH = `SELECT epoch::text AS epoch FROM :schema.relay_fence`;
+
+/** Where the fence stands: it moves with each claim, wherever that runs. */
+export async function readEpoch(db: Database): Promise<string | undefined> {
+  return (await db.query<{ epoch: string }>(EPOCH)).rows[0]?.epoch;
+}
+
 const TAKE_OVER = `
   UPDATE :schema.event_queue
      SET status = 'pending', claimed_at = NULL, claim_token = NULL, retry_at = NULL

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Broker } from '../broker';
+import type { NatsLink } from '../broker/link';
 import type { FastPath } from '../handlers/fastPath';
 import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
@@ -9,6 +10,8 @@ import type { TemporalConnection } from '../temporal/connection';
 export interface Parts {
   db?: Database;
   broker?: Broker;
+  /** Backend `nats`. */
+  link?: NatsLink | undefined;
   wake?: WakeListener;
   fastPath?: FastPath;
   temporal?: TemporalConnection | undefined;

@@ -1,39 +1,21 @@
 import type { Config } from '../config';
 import { countByHandler } from '../deliveries/handlerCounts';
 import { readBacklog } from '../outbox/backlog';
+import { readEpoch } from '../outbox/fence';
 import { readOldestDue } from '../outbox/gauges';
 import { bounded } from '../postgres/bounded';
-import type { ConsumerState } from '../workflows/consumerMessages';
-import type { RelayState } from '../workflows/messages';
 import { Fresh } from './fresh';
+import { CONSUMER_STATES, gaugesOf, RELAY_STATES } from './gauges';
 import type { Metrics } from './metrics';
 import type { Parts } from './parts';
 import { readReadiness, type Readiness } from './readiness';
-import { readRunState } from './runState';
+import { readRunState, RelayState } from './runState';
+import { readStreamEvents } from './streamEvents';
 
-const DATABASE_MS = 2_000;
+const ANSWER_MS = 2_000;
 const KEEP_MS = 5_000;
 /** Traffic is steered by it, and an alert waits for it. */
 const READINESS_MS = 1_000;
-
-const RELAY_STATES: readonly RelayState[] = [
-  'starting',
-  'running',
-  'pausing',
-  'paused',
-  'waiting for the broker',
-  'continuing as new',
-  'ending',
-];
-const CONSUMER_STATES: readonly ConsumerState[] = [
-  'without workers',
-  'receiving',
-  'waiting for the broker',
-  'pausing',
-  'paused',
-  'continuing as new',
-  'ending',
-];
 
 /**
  * What is not counted as it happens, but looked at when somebody asks: a worker that nobody scrapes does none of it. All
@@ -41,8 +23,9 @@ const CONSUMER_STATES: readonly ConsumerState[] = [
  */
 export class Readings {
   readonly readiness: Fresh<Readiness>;
-  private readonly oldestDue;
+  private readonly front;
   private readonly counts;
+  private readonly stream;
   private readonly relayState;
   private readonly consumerState;
   private readonly gauges;
@@ -52,39 +35,32 @@ export class Readings {
     private readonly metrics: Metrics,
     private readonly config: Config,
   ) {
-    const { meter } = metrics;
-    this.gauges = {
-      ready: meter.gauge('outbox_ready', 'Whether /readyz says that the worker can do its work'),
-      database: meter.gauge('outbox_database_up', 'Whether PostgreSQL answers'),
-      broker: meter.gauge('outbox_broker_up', 'Whether the connection to the broker is up'),
-      wake: meter.gauge('outbox_wake_listener_proven', 'Whether wake-ups come through'),
-      oldest: meter.gauge('outbox_oldest_due_age_seconds', 'Age of the event that is claimed next, 0 without one'),
-      backlog: meter.gauge('outbox_backlog_events', 'Rows of event_queue that are not done', ['status']),
-      due: meter.gauge('outbox_due_events', 'Of these, those that a claim would take now'),
-      deliveries: meter.gauge('outbox_deliveries', 'Handlings that wait for another attempt, or are dead letters', [
-        'handler',
-        'state',
-      ]),
-      inHand: meter.gauge('outbox_events_in_hand', 'Events that are with the handlers of this worker'),
-      relay: meter.gauge('outbox_relay_state', '1 for the state that the relay is in', ['state']),
-      consumer: meter.gauge('outbox_consumer_state', '1 for the state that the consumer is in', ['state']),
-    };
-    this.readiness = new Fresh(() => readReadiness(parts, config), READINESS_MS, 2 * DATABASE_MS + 1_000, 0);
-    this.oldestDue = new Fresh(() => bounded(db(parts), DATABASE_MS, readOldestDue), KEEP_MS, DATABASE_MS);
+    this.gauges = gaugesOf(metrics.meter);
+    this.readiness = new Fresh(() => readReadiness(parts, config), READINESS_MS, 2 * ANSWER_MS + 1_000, 0);
+    // Two look-ups by index, apart from the counts: they are there also when a backlog is too large to be counted in time.
+    this.front = new Fresh(
+      () =>
+        bounded(needed(parts, 'db'), ANSWER_MS, async (reader) => ({
+          ageSeconds: (await readOldestDue(reader)).ageSeconds,
+          epoch: await readEpoch(reader),
+        })),
+      KEEP_MS,
+      ANSWER_MS,
+    );
     this.counts = new Fresh(
       () =>
-        bounded(db(parts), DATABASE_MS, async (reader) => ({
+        bounded(needed(parts, 'db'), ANSWER_MS, async (reader) => ({
           backlog: await readBacklog(reader),
           handlers: await countByHandler(reader),
         })),
       KEEP_MS,
-      2 * DATABASE_MS,
+      2 * ANSWER_MS,
     );
-    // A query is an action on managed Temporal, so that it is asked rarely, and only by workers that do not know.
-    const keepMs = config.relay.longPollMs / 2;
-    const stateOf = (workflowId: string) => () => readRunState(client(parts), workflowId);
-    this.relayState = new Fresh(stateOf(config.relayWorkflowId), keepMs, DATABASE_MS);
-    this.consumerState = new Fresh(stateOf(config.consumerWorkflowId), keepMs, DATABASE_MS);
+    this.stream = new Fresh(() => readStreamEvents(needed(parts, 'link'), config.nats), KEEP_MS, ANSWER_MS);
+    const stateOf = (workflowId: string) => () => readRunState(needed(parts, 'client'), workflowId);
+    this.relayState = new RelayState(stateOf(config.relayWorkflowId), config.relay, ANSWER_MS);
+    // A healthy worker with handlers has a receive open, and asks only when it has none.
+    this.consumerState = new Fresh(stateOf(config.consumerWorkflowId), config.relay.longPollMs / 2, ANSWER_MS);
   }
 
   /** Sets the gauges. */
@@ -95,9 +71,9 @@ export class Readings {
     if (parts.fastPath) gauges.inHand.set(parts.fastPath.events);
     await Promise.all([
       this.readReadiness(),
-      this.readOldest(),
+      this.readFront(),
       this.readCounts(),
-      this.readRelay(),
+      this.readStream(),
       this.readConsumer(),
     ]);
   }
@@ -109,11 +85,14 @@ export class Readings {
     database.set(Number(read?.postgres.ok ?? false));
   }
 
-  private async readOldest(): Promise<void> {
-    const { oldest } = this.gauges;
-    const read = await this.oldestDue.get();
+  /** The event that is next, and with the fence the relay. */
+  private async readFront(): Promise<void> {
+    const { oldest, relay } = this.gauges;
+    const read = await this.front.get();
     if (read) oldest.set(read.ageSeconds);
     else oldest.clear();
+    const state = (await this.relayState.get(this.metrics.isClaiming, read?.epoch)) ?? 'unknown';
+    for (const known of RELAY_STATES) relay.set(Number(known === state), known);
   }
 
   private async readCounts(): Promise<void> {
@@ -121,8 +100,8 @@ export class Readings {
     const read = await this.counts.get();
     for (const gauge of [backlog, due, deliveries]) gauge.clear();
     if (!read) return;
-    const { pending, deferred, processing, deadLettered } = read.backlog;
-    const byStatus = { pending, deferred, processing, dead_lettered: deadLettered };
+    const { pending, deferred, processing, retrying, deadLettered } = read.backlog;
+    const byStatus = { pending, deferred, processing, retrying, dead_lettered: deadLettered };
     for (const [status, rows] of Object.entries(byStatus)) backlog.set(rows, status);
     due.set(read.backlog.due);
     for (const { handler, waiting, dead } of read.handlers) {
@@ -131,26 +110,26 @@ export class Readings {
     }
   }
 
-  private async readRelay(): Promise<void> {
-    const state = this.metrics.isClaiming ? 'running' : await this.relayState.get();
-    for (const known of [...RELAY_STATES, 'absent', 'unknown'])
-      this.gauges.relay.set(Number(known === (state ?? 'unknown')), known);
+  private async readStream(): Promise<void> {
+    if (this.config.backend !== 'nats' || this.config.nats.mode !== 'jetstream') return;
+    const { stream } = this.gauges;
+    const read = await this.stream.get();
+    stream.clear();
+    if (!read) return;
+    stream.set(read.undelivered, 'undelivered');
+    stream.set(read.inHand, 'in hand');
   }
 
   private async readConsumer(): Promise<void> {
     if (!this.parts.receives) return;
-    const state = this.metrics.isReceiving ? 'receiving' : await this.consumerState.get();
-    for (const known of [...CONSUMER_STATES, 'absent', 'unknown'])
-      this.gauges.consumer.set(Number(known === (state ?? 'unknown')), known);
+    const state = this.metrics.isReceiving ? 'receiving' : ((await this.consumerState.get()) ?? 'unknown');
+    for (const known of CONSUMER_STATES) this.gauges.consumer.set(Number(known === state), known);
   }
 }
 
-function db({ db: opened }: Parts) {
-  if (!opened) throw new Error('PostgreSQL has not been connected to yet');
-  return opened;
-}
-
-function client({ client: connected }: Parts) {
-  if (!connected) throw new Error('Temporal has not been connected to');
-  return connected;
+/** A part as it is now. @throws while the worker has not got that far */
+function needed<Name extends 'db' | 'client' | 'link'>(parts: Parts, name: Name): NonNullable<Parts[Name]> {
+  const part = parts[name];
+  if (!part) throw new Error(`the worker has no ${name} yet`);
+  return part;
 }

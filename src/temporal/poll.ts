@@ -85,7 +85,7 @@ export async function poll(deps: Polling): Promise<void> {
     relay: relay.activities,
     consumer,
     handlers: registry.size,
-    maintenance: createMaintenanceActivities({ db, config, logger, archive: deps.archive, stopping }),
+    maintenance: createMaintenanceActivities({ db, config, logger, metrics, archive: deps.archive, stopping }),
     delivery: registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 
