@@ -8,10 +8,11 @@ import { eventually } from '../support/eventually';
 import { allHandled } from '../support/handled';
 import { ANY_PORT, endpointOf, scrape, total, type Sample } from '../support/metrics';
 import { TestOutbox } from '../support/outbox';
-import { selectorsOf, type Selector } from '../support/promql';
+import { groupingOf, selectorsOf, type Selector } from '../support/promql';
 
 const ROOT = join(__dirname, '..', '..');
 const ALERTS = join(ROOT, 'ops', 'prometheus', 'alerts.yml');
+const RULE_TESTS = join(ROOT, 'ops', 'prometheus', 'alerts.test.yml');
 const DASHBOARD = join(ROOT, 'ops', 'grafana', 'outbox.json');
 const LIBRARY = JSON.stringify(join(ROOT, 'dist', 'index.js'));
 const HANDLERS = `
@@ -26,6 +27,7 @@ const SUFFIX = /_(bucket|sum|count)$/;
 interface Alert {
   readonly alert: string;
   readonly expr: string;
+  readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
 }
 
@@ -91,6 +93,29 @@ describe('ops/', () => {
     expect(selectors.filter((selector) => !isExported(selector))).toEqual([]);
   });
 
+  it.each(expressions)('%s groups by labels that what it selects has', (_what, expression) => {
+    const names = new Set(selectorsOf(expression).map(({ name }) => name));
+    const labels = new Set(exported.flatMap((sample) => (names.has(sample.name) ? Object.keys(sample.labels) : [])));
+    expect(groupingOf(expression).filter((label) => !labels.has(label))).toEqual([]);
+  });
+
+  it.each(alerts)('$alert has the labels that its text names', ({ expr, annotations }) => {
+    const named = [...JSON.stringify(annotations).matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label);
+    const grouping = groupingOf(expr);
+    // Without grouping it has those of its series, `instance` among them.
+    expect(named.filter((label) => grouping.length > 0 && !grouping.includes(label ?? ''))).toEqual([]);
+  });
+
+  it('has in the documents whom each alert wakes, now for what is critical, and not before morning for a warning', () => {
+    const rows = operations.matchAll(/^\| ([^|]+) \| ([^|]+) \| `(critical|warning)` \|/gm);
+    const documented = [...rows].flatMap(([, wake = '', names = '', severity]) => {
+      expect(wake).toMatch(severity === 'critical' ? /, now$/ : /^nobody/);
+      return [...names.matchAll(/`(\w+)`/g)].map(([, name]) => [name, severity]);
+    });
+    const rules = alerts.map(({ alert, labels }) => [alert, labels.severity]);
+    expect(documented.sort()).toEqual(rules.sort());
+  });
+
   it('has a table in the documents of exactly what is exported', () => {
     const section = /^## Metrics$([^]*?)^## /m.exec(operations)?.[1] ?? '';
     const documented = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
@@ -112,15 +137,20 @@ describe('ops/', () => {
     expect(annotations.summary && annotations.description).toBeTruthy();
   });
 
-  it('is found right by promtool, where there is one', () => {
+  it('is found right by promtool, where there is one, and fires when its tests say', () => {
     const promtool = (process.env.PATH ?? '')
       .split(delimiter)
       .map((path) => join(path, 'promtool'))
       .find((path) => existsSync(path));
     if (promtool === undefined) {
-      console.warn('no promtool on PATH: the rules were parsed, and not checked by Prometheus itself');
+      console.warn('no promtool on PATH: the rules were parsed, and neither checked nor tested by Prometheus itself');
       return;
     }
-    expect(execFileSync(promtool, ['check', 'rules', ALERTS], { encoding: 'utf8' })).toContain('SUCCESS');
+    for (const check of [
+      ['check', 'rules', ALERTS],
+      ['test', 'rules', RULE_TESTS],
+    ]) {
+      expect(execFileSync(promtool, check, { encoding: 'utf8' })).toContain('SUCCESS');
+    }
   });
 });
