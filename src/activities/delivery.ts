@@ -29,7 +29,7 @@ import { isOutage } from '../postgres/outage';
 import type { Deferral } from '../telemetry/counters';
 import type { Metrics } from '../telemetry/metrics';
 import { HandlerSpans } from '../tracing/handlerSpans';
-import type { AttemptFailure, AttemptResult, SkipRequest } from '../workflows/deliveryMessages';
+import type { AttemptFailure, AttemptResult, SkipOrder } from '../workflows/deliveryMessages';
 import { heartbeating } from './heartbeating';
 
 export interface DeliveryDeps {
@@ -99,6 +99,10 @@ class Deliverer {
     const end = { attempts, dueInMs, reason: WORKER_LOST, dead };
     await this.end(attempt, end);
     if (dead) throw this.failure('WorkerLost', { ...end, kind: 'dead' });
+    this.deps.logger.info(
+      { ...aboutOf(attempt, attempts), reason: WORKER_LOST, dueInMs: Math.round(dueInMs) },
+      TRIED_AGAIN,
+    );
     return { kind: 'deferred', attempts, dueInMs, reason: WORKER_LOST };
   }
 
@@ -242,12 +246,23 @@ export function createDeliveryActivities(deps: DeliveryDeps) {
   return {
     ...activities,
     default: heartbeating((request: Request) => deliverer.attempt(activityInfo().activityType, request)),
-    skip: heartbeating(async ({ eventId, handler, reason }: SkipRequest & Request): Promise<void> => {
-      while ((await skipDelivery(deps.db, eventId, handler, reason, deps.config.handling)) === 'running') {
-        heartbeat();
-        await sleep(PAUSE_MS);
-      }
-      await settleRow(deps.db, [eventId]);
-    }),
+    skip: heartbeating((order: SkipOrder) => skip(deps, order)),
   };
+}
+
+/** Waits for an attempt that is under way: its effect may come about, and then there is nothing to give up. */
+async function skip(
+  { db, config, logger }: DeliveryDeps,
+  { eventId, eventType, handler, attempts, reason }: SkipOrder,
+): Promise<void> {
+  let result = await skipDelivery(db, eventId, handler, reason, config.handling);
+  while (result === 'running') {
+    heartbeat();
+    await sleep(PAUSE_MS);
+    result = await skipDelivery(db, eventId, handler, reason, config.handling);
+  }
+  await settleRow(db, [eventId]);
+  const about = { eventId, eventType, handler, attempt: attempts, reason };
+  if (result === 'skipped') logger.info(about, 'A handler was skipped on purpose');
+  else logger.info(about, `A skip came too late: ${result}`);
 }

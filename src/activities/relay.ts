@@ -40,6 +40,12 @@ export interface RelayDeps {
 /** Of the grace: later than handlers are cut short, early enough to write what became of them. */
 const SETTLE_PART = 0.85;
 
+const REEMITTED = 'Re-emitted dead letters';
+/** Event ids on one line, so that a search for one finds who revived it; more would be a line that nobody reads. */
+const NAMED_IDS = 20;
+/** How the relay was asked for a re-emit; a run of an older build does not say. */
+type AskedBy = 'signal' | 'update';
+
 /** The relay's effects. Thin: what they do stands in `src/relay` and `src/outbox`. */
 export function createRelayActivities(deps: RelayDeps) {
   const { db, broker, config, logger, metrics } = deps;
@@ -168,14 +174,16 @@ export function createRelayActivities(deps: RelayDeps) {
     await bumpFence(db);
   }
 
-  async function revive({ ids, handler }: ReemitRequest): Promise<ReemitResult> {
+  async function revive({ ids, handler }: ReemitRequest, by?: AskedBy): Promise<ReemitResult> {
     const { revived, refused, deliveries } = await reemit(db.pool, ids, { schema: db.schema, handler });
     starter.add(deliveries);
+    const counts = { by, revived: revived.length, refused: refused.length, handler, reason: refused[0]?.reason };
+    logger.info({ ...counts, eventIds: revived.slice(0, NAMED_IDS) }, REEMITTED);
     return { revived, refused };
   }
 
   /** Goes on counting where an attempt that was lost had got to, as far as its heartbeats told. */
-  async function reviveAll(filter: DeadLetterFilter): Promise<ReemitAllResult> {
+  async function reviveAll(filter: DeadLetterFilter, by?: AskedBy): Promise<ReemitAllResult> {
     const { heartbeatDetails } = Context.current().info;
     const before = typeof heartbeatDetails === 'number' ? heartbeatDetails : 0;
     const { revived } = await reemitAll(db.pool, filter, {
@@ -185,6 +193,7 @@ export function createRelayActivities(deps: RelayDeps) {
         starter.add(deliveries);
       },
     });
+    logger.info({ by, revived: before + revived, refused: 0, ...filter }, REEMITTED);
     return { revived: before + revived };
   }
 

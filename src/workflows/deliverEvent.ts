@@ -38,14 +38,16 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
   const memory = new DeliveryMemory();
   const steps = deliveryStepsOf(input.timings);
   const { maxAttempts } = input.timings;
+  const { eventId, eventType } = input;
+  const about = { eventId, eventType };
   let loops = 0;
   let rollingOver = false;
-  const show = () => setCurrentDetails(deliveryDetails(memory.status(input.eventId), maxAttempts));
+  const show = () => setCurrentDetails(deliveryDetails(memory.status(eventId), maxAttempts));
 
-  setHandler(deliveryStatusQuery, () => memory.status(input.eventId), {
+  setHandler(deliveryStatusQuery, () => memory.status(eventId), {
     description: 'Which handlers wait, how often they were tried, why they failed, when they are tried next',
   });
-  setHandler(deliverSignal, (given: unknown) => receive(readDeliveries(given)), {
+  setHandler(deliverSignal, (given: unknown) => receive(readDeliveries(given, about)), {
     description: 'Sent by workers: see these handlers through',
   });
   setHandler(retryNowSignal, (given: unknown) => retryNow(readRetryNow(given)), {
@@ -56,7 +58,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
     (given: unknown) => {
       const request = readSkip(given);
       const delivery = request && memory.get(request.handler);
-      if (!delivery) return log.warn('A skip signal was ignored: send {"handler": "…", "reason": "…"}');
+      if (!delivery) return log.warn('A skip signal was ignored: send {"handler": "…", "reason": "…"}', about);
       delivery.skip = request.reason;
       delivery.nudged = true;
       if (delivery.state === 'dead') begin(delivery);
@@ -64,7 +66,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
     { description: 'Give a handler up on purpose: {"handler": "…", "reason": "…"}' },
   );
   setDefaultSignalHandler((name) =>
-    log.warn('A signal that a delivery run does not know was ignored', { signal: name.slice(0, 100) }),
+    log.warn('A signal that a delivery run does not know was ignored', { ...about, signal: name.slice(0, 100) }),
   );
   receive(input.carried ?? []);
 
@@ -112,7 +114,8 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
       await wait(delivery);
       if (rollingOver) return;
       if (delivery.skip !== undefined) {
-        await steps.skip({ eventId: input.eventId, handler: delivery.handler, reason: delivery.skip });
+        const { handler, attempts, skip } = delivery;
+        await steps.skip({ eventId, eventType, handler, attempts, reason: skip });
         delivery.state = 'skipped';
         delivery.reason = delivery.skip;
         return;
@@ -143,7 +146,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
 
   async function attempt({ handler, attempts }: Delivery): Promise<AttemptResult | AttemptFailure> {
     try {
-      return await steps.attempt(handler, input.eventId, attemptOf({ attempts }));
+      return await steps.attempt(handler, eventId, attemptOf({ attempts }));
     } catch (error) {
       if (isCancellation(error)) throw error;
       return failureOf(error) ?? unknownEnd(attempts);

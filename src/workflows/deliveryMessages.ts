@@ -58,6 +58,15 @@ export interface SkipRequest {
   readonly reason: string;
 }
 
+/** What a run tells the activity that carries a skip out. */
+export interface SkipOrder extends SkipRequest {
+  readonly eventId: string;
+  /** For the log; runs of an older build name neither. */
+  readonly eventType?: string;
+  /** Spent so far. */
+  readonly attempts?: number;
+}
+
 export interface RetryNowRequest {
   /** Default: every handler that waits. */
   readonly handler?: string;

@@ -1,13 +1,16 @@
 import { log } from '@temporalio/workflow';
 import { NAME } from '../event';
-import type { SkipRequest, WaitingDelivery } from './deliveryMessages';
+import type { DeliverInput, SkipRequest, WaitingDelivery } from './deliveryMessages';
+
+/** Stands on each line of a delivery run. */
+export type AboutEvent = Pick<DeliverInput, 'eventId' | 'eventType'>;
 
 /** What a `deliver` signal hands over; what cannot be read is logged and left out, and never fails the run (C26). */
-export function readDeliveries(input: unknown): WaitingDelivery[] {
+export function readDeliveries(input: unknown, about: AboutEvent): WaitingDelivery[] {
   const given: unknown[] = Array.isArray(input) ? input : [];
   const read = given.map(readDelivery).filter((delivery) => delivery !== undefined);
   if (!Array.isArray(input) || read.length < given.length)
-    log.warn('A deliver signal was ignored in part: workers send it, with handlers that wait');
+    log.warn('A deliver signal was ignored in part: workers send it, with handlers that wait', about);
   return read;
 }
 

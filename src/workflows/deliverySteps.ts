@@ -1,11 +1,11 @@
 import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
-import type { AttemptResult, DeliveryTimings, SkipRequest } from './deliveryMessages';
+import type { AttemptResult, DeliveryTimings, SkipOrder } from './deliveryMessages';
 
 /** Handlers have a time-out of their own, and heartbeats find a lost worker: this is only the last resort. */
 const A_DAY_MS = 86_400_000;
 
 interface DeliveryActivities {
-  skip(request: SkipRequest & { eventId: string }): Promise<void>;
+  skip(request: SkipOrder): Promise<void>;
 }
 
 /** A delivery run's activities with their options, in one place. */

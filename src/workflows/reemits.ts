@@ -1,4 +1,4 @@
-import { condition, log } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import type { RelayMemory } from './state';
 import { stepsOf } from './steps';
 
@@ -27,17 +27,11 @@ export async function carryOutNext(memory: RelayMemory): Promise<void> {
   const steps = stepsOf(memory.timings);
   if ('all' in order) {
     memory.orders.shift();
-    const { revived } = await steps.reemitAll(order.all);
-    log.info('Re-emitted dead letters', { revived });
+    await steps.reemitAll(order.all, 'signal');
   } else {
     const { handler } = order;
     const ids = takeIds(memory, handler);
-    const { revived, refused } = await steps.reemit(handler === undefined ? { ids } : { ids, handler });
-    log.info('Re-emitted dead letters', {
-      revived: revived.length,
-      refused: refused.length,
-      reason: refused[0]?.reason,
-    });
+    await steps.reemit(handler === undefined ? { ids } : { ids, handler }, 'signal');
   }
 }
 

@@ -211,15 +211,19 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
       return { changed };
     });
     setHandler(messages.resumeUpdate, () => ({ changed: memory.resume() }));
-    setHandler(messages.reemitUpdate, (request) => stepsOf(memory.timings).reemit(readReemitUpdate(request)), {
-      validator: (request: unknown) => {
-        const problem = reemitProblem(request);
-        if (problem) reject(problem);
+    setHandler(
+      messages.reemitUpdate,
+      (request) => stepsOf(memory.timings).reemit(readReemitUpdate(request), 'update'),
+      {
+        validator: (request: unknown) => {
+          const problem = reemitProblem(request);
+          if (problem) reject(problem);
+        },
       },
-    });
+    );
     setHandler(
       messages.reemitAllUpdate,
-      (filter?: messages.DeadLetterFilter) => stepsOf(memory.timings).reemitAll(filter ?? {}),
+      (filter?: messages.DeadLetterFilter) => stepsOf(memory.timings).reemitAll(filter ?? {}, 'update'),
       {
         validator: (filter?: messages.DeadLetterFilter) => {
           const read = readReemitAll(filter);

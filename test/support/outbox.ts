@@ -13,8 +13,13 @@ import { cloneDatabase, type TestDatabase } from './database';
 import { testEnvironment } from './environment';
 import { eventually } from './eventually';
 
-// Once per process and before anything connects; the SDK's own lines would drown the test report.
-installRuntime(pino({ level: 'silent' }));
+/** What Temporal's SDK said in this process, as the log of a worker has it. On the report it would drown the tests. */
+export const sdkLogs: Record<string, unknown>[] = [];
+
+// Once per process and before anything connects.
+installRuntime(
+  pino({ level: 'debug', base: null }, { write: (line) => sdkLogs.push(JSON.parse(line) as Record<string, unknown>) }),
+);
 
 export type Settings = Record<string, string>;
 
