@@ -6,14 +6,14 @@ export type { Logger } from 'pino';
 
 /**
  * What stands on each line about an event, under the same names everywhere, so that one search finds its story. Never its
- * payload; `handler` and `attempt` where the line is about one.
+ * payload. An event with several handlers has a line for each.
  */
 export interface EventFields {
   readonly eventId: string;
   readonly eventType: string;
-  readonly handler?: string;
-  /** From 1; the attempt that has ended. */
-  readonly attempt?: number;
+  readonly handler: string;
+  /** The attempt that has ended, from 1; 0 when none has. */
+  readonly attempt: number;
 }
 
 /**

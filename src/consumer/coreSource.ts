@@ -1,6 +1,7 @@
 import type { NatsConnection, Subscription } from 'nats';
 import { retryBackoff } from '../backoff';
 import type { HandlingOutcome, IncomingEvent } from '../handlers/incoming';
+import { aboutReturned } from './aboutReturned';
 import { Arrivals } from './arrivals';
 import { Bell } from './bell';
 import { ExhaustedLog } from './exhausted';
@@ -142,11 +143,14 @@ export class CoreSource implements Source {
     this.tally.add(outcome.kind === 'handled' ? 'handled' : outcome.kind === 'handed over' ? 'handedOver' : 'returned');
     if (outcome.kind !== 'returned') return;
     const { config, stopping, logger } = this.deps;
-    const { eventId, eventType } = waiting.event;
-    if (stopping.aborted)
-      return logger.warn({ eventId, eventType }, 'An event of core NATS was interrupted by the stop: lost');
-    if (waiting.tries >= config.maxAttempts)
-      return this.exhausted.tell({ eventId, eventType, attempt: waiting.tries, reason: outcome.reason });
+    const { reason } = outcome;
+    if (stopping.aborted || waiting.tries >= config.maxAttempts) {
+      for (const about of aboutReturned(waiting.event, outcome, waiting.tries, this.deps))
+        if (stopping.aborted)
+          logger.warn({ ...about, reason }, 'An event of core NATS was interrupted by the stop: lost');
+        else this.exhausted.tell({ ...about, reason });
+      return;
+    }
     const { backoffFirstMs, backoffMaxMs } = config.relay;
     // Nobody else has it: it is given to this worker's intake again.
     setTimeout(() => this.put(waiting), retryBackoff(waiting.tries++, backoffFirstMs, backoffMaxMs)).unref();

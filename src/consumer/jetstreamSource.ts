@@ -5,6 +5,7 @@ import type { Config } from '../config';
 import type { HandlingOutcome, IncomingEvent } from '../handlers/incoming';
 import type { Logger } from '../logger';
 import { within } from '../within';
+import { aboutReturned, type Returned } from './aboutReturned';
 import { Acks } from './acks';
 import { Arrivals } from './arrivals';
 import { ExhaustedLog } from './exhausted';
@@ -28,6 +29,8 @@ export interface SourceDeps {
   readonly logger: Logger;
   /** Aborts when the worker is told to stop: what comes back then is given back at once. */
   readonly stopping: AbortSignal;
+  /** Names of the handlers that take events of this type: for what comes back before any was asked. Default: unknown. */
+  readonly handlersFor?: (type: string) => readonly string[];
   /** Shared with whoever else comes upon exhausted events. Default: one of its own. */
   readonly exhausted?: ExhaustedLog;
 }
@@ -143,20 +146,19 @@ export class JetStreamSource implements Source {
 
   private settle(held: Held, outcome: HandlingOutcome): void {
     this.inHand.remove(held.sequence);
-    if (outcome.kind === 'returned') return this.giveBack(held, outcome.reason);
+    if (outcome.kind === 'returned') return this.giveBack(held, outcome);
     this.tally.add(outcome.kind === 'handled' ? 'handled' : 'handedOver');
     this.acks.ack(held.reply);
   }
 
-  private giveBack({ reply, deliveries, event }: Held, reason: string): void {
+  private giveBack({ reply, deliveries, event }: Held, outcome: Returned): void {
     const { config, stopping } = this.deps;
     this.tally.add('returned');
     const { backoffFirstMs, backoffMaxMs } = config.relay;
     this.acks.nak(reply, stopping.aborted ? 0 : retryBackoff(deliveries, backoffFirstMs, backoffMaxMs));
-    if (deliveries >= config.maxAttempts) {
-      const { eventId, eventType } = event;
-      this.exhausted.tell({ eventId, eventType, attempt: deliveries, reason });
-    }
+    if (deliveries < config.maxAttempts) return;
+    for (const about of aboutReturned(event, outcome, deliveries, this.deps))
+      this.exhausted.tell({ ...about, reason: outcome.reason });
   }
 }
 

@@ -3,6 +3,7 @@ import type { EventFields, Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Metrics } from '../telemetry/metrics';
 import { RunRefusedError, STARTS_AT_ONCE, type DeliveryRuns } from '../temporal/deliveryRuns';
+import { runNotStarted } from './runNotStarted';
 import { forsake, ORPHANS_AT_ONCE, settleLeftRows, takeOrphans, type Orphan } from './sweep';
 
 /** After a mass failure there is more to start than one look can: the rest of the sweep has its turn too. */
@@ -109,7 +110,7 @@ export class Sweeper {
   /** One that is refused holds up no other; its next turn is when it has been untouched for `sweepAfterMs` again. */
   private async startOne(deliveries: readonly [Orphan, ...Orphan[]], total: Total): Promise<void> {
     const { runs, logger } = this.deps;
-    const [{ eventId, eventType }] = deliveries;
+    const [{ eventId, eventType, handler, attempts: attempt }] = deliveries;
     try {
       await runs.start(
         deliveries[0],
@@ -121,9 +122,9 @@ export class Sweeper {
       const reason = (error as Error).message;
       if (error instanceof RunRefusedError) {
         total.refused++;
-        total.refusal ??= { eventId, eventType, reason };
+        total.refusal ??= { eventId, eventType, handler, attempt, reason };
       } else {
-        logger.debug({ eventId, eventType, reason }, 'A delivery run could not be started');
+        runNotStarted(logger, { eventId, eventType, reason }, deliveries);
         total.left.push(eventId);
       }
     }

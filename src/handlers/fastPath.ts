@@ -45,7 +45,9 @@ interface Work {
   readonly deliveries: WaitingDelivery[];
   open: number;
   handedOver: boolean;
+  /** Why it is given back, and the handlers that do. */
   returned: string | undefined;
+  readonly returnedBy: string[];
 }
 
 /**
@@ -106,6 +108,7 @@ export class FastPath {
         open: 0,
         handedOver: false,
         returned: undefined,
+        returnedBy: [],
       };
       this.ask(work);
       if (work.open === 0) void this.withoutHandlers(work);
@@ -129,7 +132,7 @@ export class FastPath {
     work.open += asking.length;
     for (const name of asking) {
       work.asked.add(name);
-      this.laneOf(name).add({ event: work.event, resolve: (result) => this.answered(work, result) });
+      this.laneOf(name).add({ event: work.event, resolve: (result) => this.answered(work, name, result) });
     }
   }
 
@@ -146,13 +149,14 @@ export class FastPath {
     void this.settle(work);
   }
 
-  private answered(work: Work, result: TaskResult): void {
+  private answered(work: Work, handler: string, result: TaskResult): void {
     work.open--;
     if (result.kind === 'handed over') {
       work.handedOver = true;
       work.deliveries.push(...result.deliveries);
     } else if (result.kind === 'returned') {
       work.returned = result.reason;
+      work.returnedBy.push(handler);
     }
     if (work.open > 0) return;
     // The claim has told whether the recorded set has changed since the event was taken in.
@@ -189,7 +193,8 @@ export class FastPath {
   }
 }
 
-function outcomeOf({ returned, handedOver, asked }: Work): HandlingOutcome {
-  if (returned !== undefined) return { kind: 'returned', reason: returned };
+function outcomeOf({ returned, returnedBy, handedOver, asked }: Work): HandlingOutcome {
+  if (returned !== undefined)
+    return { kind: 'returned', reason: returned, ...(returnedBy.length > 0 && { handlers: returnedBy }) };
   return handedOver ? { kind: 'handed over' } : { kind: 'handled', handlers: asked.size };
 }

@@ -15,7 +15,10 @@ export type HandlingOutcome =
   | { readonly kind: 'handled'; readonly handlers: number }
   /** At least one handler failed, waits or is dead: that stands in `deliveries`, and has its run. */
   | { readonly kind: 'handed over' }
-  /** Not begun, or interrupted by the worker's stop: give it back as it was. No attempt is spent. */
-  | { readonly kind: 'returned'; readonly reason: string };
+  /**
+   * Not begun, or interrupted by the worker's stop: give it back as it was. No attempt is spent. `handlers` are those
+   * without an outcome; absent when nobody could say who takes it.
+   */
+  | { readonly kind: 'returned'; readonly reason: string; readonly handlers?: readonly string[] };
 
 export type SettleHandling<Event extends IncomingEvent> = (event: Event, outcome: HandlingOutcome) => void;

@@ -1,3 +1,4 @@
+import { runNotStarted } from '../deliveries/runNotStarted';
 import { forsake } from '../deliveries/sweep';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
@@ -67,7 +68,7 @@ export class RunStarts {
     } catch (error) {
       if (!(error instanceof RunRefusedError)) this.awayUntil = performance.now() + AWAY_MS;
       const reason = (error as Error).message;
-      logger.debug({ eventId, eventType, reason }, 'A delivery run could not be started');
+      runNotStarted(logger, { eventId, eventType, reason }, deliveries);
       return false;
     }
   }

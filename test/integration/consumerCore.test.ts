@@ -52,12 +52,20 @@ describe('receiving from core NATS', () => {
 
   it('what is returned is handed in again on the schedule; the last time is said once', async () => {
     const receiver = await Receiver.open(outbox, { EVENT_QUEUE_MAX_ATTEMPTS: '2', OUTBOX_BACKOFF_FIRST_MS: '300' });
-    receiver.intake.settleWith = () => ({ kind: 'returned', reason: 'the ledger cannot be read' });
+    const reason = 'the ledger cannot be read';
+    receiver.intake.settleWith = () => ({ kind: 'returned', reason, handlers: ['bill', 'mail'] });
     const end = receiver.keepReceiving();
     await subscribed(receiver);
     await publish(1);
-    await eventually(() => receiver.logs.some(({ msg }) => msg === 'event exhausted max deliveries'));
+    const said = () => receiver.logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
+    await eventually(() => said().length > 0);
     await end();
+    const [eventId] = receiver.intake.ids;
+    const about = { level: 50, eventId, eventType: 'ThingHappened', attempt: 2, reason };
+    expect(said()).toMatchObject([
+      { ...about, handler: 'bill' },
+      { ...about, handler: 'mail' },
+    ]);
     expect(receiver.intake.ids).toEqual([receiver.intake.ids[0], receiver.intake.ids[0]]);
     expect(receiver.intake.got[1]!.at - receiver.intake.got[0]!.at).toBeGreaterThan(250);
   });
@@ -67,7 +75,8 @@ describe('receiving from core NATS', () => {
     receiver.intake.capacity = 1;
     let giveBack = (): void => undefined;
     const stopped = new Promise<void>((resolve) => (giveBack = resolve));
-    receiver.intake.settleWith = () => stopped.then(() => ({ kind: 'returned', reason: 'the worker stops' }));
+    receiver.intake.settleWith = () =>
+      stopped.then(() => ({ kind: 'returned', reason: 'the worker stops', handlers: ['mail'] }));
     const receiving = receiver.receive();
     await subscribed(receiver);
     await publish(3);
@@ -79,6 +88,10 @@ describe('receiving from core NATS', () => {
     await receiver.source.close();
     const said = receiver.logs.filter(({ level }) => level === 40).map(({ msg }) => msg);
     expect(said.filter((msg) => msg.endsWith(': lost'))).toHaveLength(2);
+    const [eventId] = receiver.intake.ids;
+    expect(receiver.logs.filter((line) => 'eventId' in line)).toMatchObject([
+      { level: 40, eventId, eventType: 'ThingHappened', handler: 'mail', attempt: 1, reason: 'the worker stops' },
+    ]);
   });
 
   it('hears again after the connection was lost', async () => {

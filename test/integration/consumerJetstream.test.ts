@@ -88,7 +88,8 @@ describe('receiving from a stream', () => {
       OUTBOX_BACKOFF_MAX_MS: '1000',
       EVENT_QUEUE_MAX_ATTEMPTS: '4',
     });
-    receiver.intake.settleWith = () => ({ kind: 'returned', reason: 'the ledger cannot be read' });
+    const reason = 'the ledger cannot be read';
+    receiver.intake.settleWith = () => ({ kind: 'returned', reason, handlers: ['bill', 'mail'] });
     const sent: string[] = [];
     outbox.nats.subscribe(`$JS.ACK.${stream()}.>`, { callback: (_error, message) => void sent.push(message.string()) });
     await outbox.nats.flush();
@@ -104,7 +105,8 @@ describe('receiving from a stream', () => {
     expect(sent).toEqual([400, 800, 1_000, 1_000].map((ms) => `-NAK {"delay": ${ms}000000}`));
     const said = receiver.logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
     expect(said).toEqual([
-      expect.objectContaining({ level: 50, eventId: id, attempt: 4, reason: 'the ledger cannot be read' }),
+      expect.objectContaining({ level: 50, eventId: id, handler: 'bill', attempt: 4, reason }),
+      expect.objectContaining({ level: 50, eventId: id, handler: 'mail', attempt: 4, reason }),
     ]);
   });
 

@@ -105,6 +105,18 @@ describe('messages that the broker gives up', () => {
       expect(await twice(unowned)).toBe(0);
     });
 
+    it('of two handlers that have done nothing, each has its dead letter and its line', async () => {
+      const { unowned, receiver } = await open(['one', 'two']);
+      const [id] = await publish(1);
+      await exhaust(1);
+      await twice(unowned);
+      const about = { level: 50, eventId: id, eventType: 'ThingHappened', attempt: MAX };
+      expect(said(receiver).sort((a, b) => String(a.handler).localeCompare(String(b.handler)))).toMatchObject([
+        { ...about, handler: 'one' },
+        { ...about, handler: 'two' },
+      ]);
+    });
+
     it('after max_deliver was lowered, what had more deliveries is found, and holds up the ack floor no longer', async () => {
       const { unowned } = await open();
       const { config } = await consumer();

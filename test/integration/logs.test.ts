@@ -33,10 +33,9 @@ describe.each(['nats', 'db'] as const)('the log of a worker, backend %s', (backe
     await eventually(() => logs.filter(({ msg }) => msg === EXHAUSTED).length === 2);
 
     const about = logs.filter((line) => 'eventId' in line || 'event_id' in line || 'attempts' in line);
-    expect(about.filter(({ handler }) => handler !== undefined).length).toBeGreaterThanOrEqual(4);
+    expect(about.length).toBeGreaterThanOrEqual(4);
     for (const line of about) {
       expect(line).toMatchObject({ eventId: id, eventType: 'ThingDoomed' });
-      if (line.handler === undefined) continue;
       expect(['mail', 'ledger']).toContain(line.handler);
       expect([1, 2]).toContain(line.attempt);
     }

@@ -1,6 +1,9 @@
 import pino from 'pino';
 import type { RevivedEvent } from '../../src/deadLetters/reemit';
 import { RunStarter } from '../../src/deadLetters/startRuns';
+import { RunStarts } from '../../src/handlers/runStarts';
+import type { Database } from '../../src/postgres/database';
+import { eventRecord } from '../support/attempts';
 import { eventually } from '../support/eventually';
 
 const logs: Record<string, unknown>[] = [];
@@ -54,4 +57,20 @@ test('of a mass only the first 50 are queued', async () => {
   await eventually(() => started >= 50);
   await new Promise(setImmediate);
   expect(started).toBe(50);
+});
+
+test('a run of the fast path that cannot be started has a line of debug for each handler that waits for it', async () => {
+  const db = { query: () => Promise.resolve({ rows: [] }) } as unknown as Database;
+  const runs = { start: () => Promise.reject(new Error('Temporal is away')) };
+  const event = eventRecord();
+  const waiting = { dueInMs: 0, reason: null };
+  await new RunStarts({ db, runs, logger, stopping: new AbortController().signal }).start(event, [
+    { handler: 'bill', attempts: 1, ...waiting },
+    { handler: 'mail', attempts: 0, ...waiting },
+  ]);
+  const about = { level: 20, eventId: event.eventId, eventType: 'ThingHappened', reason: 'Temporal is away' };
+  expect(logs).toMatchObject([
+    { ...about, handler: 'bill', attempt: 1 },
+    { ...about, handler: 'mail', attempt: 0 },
+  ]);
 });
