@@ -4,6 +4,16 @@ import tseslint from 'typescript-eslint';
 
 const nodeBuiltins = builtinModules.flatMap((name) => [name, `node:${name}`]);
 
+/** All ways to read this machine's clock. */
+const OWN_CLOCK = [
+  `MemberExpression[object.name='Date'][property.name='now']`,
+  `NewExpression[callee.name='Date'][arguments.length=0]`,
+  `CallExpression[callee.name='Date']`,
+  `MemberExpression[object.name='performance'][property.name='timeOrigin']`,
+];
+const USE_ANOTHER_CLOCK =
+  'Take the time from PostgreSQL (clock_timestamp()), or a duration from performance.now(). Where neither can be, say why on the line before.';
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.outbox/', 'coverage/'] },
   eslint.configs.recommended,
@@ -37,6 +47,21 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       // An `_` says that a parameter is there for its position only.
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+    },
+  },
+  {
+    // What a lease, a due time or an age depends on is PostgreSQL's clock, and what only lasts is measured by
+    // `performance.now()`, which nobody sets.
+    files: ['src/**/*.ts', 'examples/movie-diary/src/**/*.ts'],
+    ignores: [
+      // A `Date` there is Temporal's time, the same in each replay.
+      'src/workflows/**',
+      // Rates of the last minute, or between two looks: they are shown, and nothing is decided by them.
+      'src/cli/rates.ts',
+      'src/cli/statusSource.ts',
+    ],
+    rules: {
+      'no-restricted-syntax': ['error', ...OWN_CLOCK.map((selector) => ({ selector, message: USE_ANOTHER_CLOCK }))],
     },
   },
   {

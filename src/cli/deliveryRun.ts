@@ -1,5 +1,6 @@
 import type { Config } from '../config';
 import { deliveryWorkflowId } from '../deliveries/deliveryId';
+import { deadlineIn } from '../temporal/deadline';
 import type { DeliveryEvent } from '../temporal/deliveryRuns';
 import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { CommandFailure, sentenceOf } from './failure';
@@ -44,7 +45,7 @@ export async function connectDeliveryRun(config: Config, eventId: string): Promi
   const workflowId = deliveryWorkflowId(config.schema, eventId);
   const ask = async <T>(what: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await client.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, what);
+      return await client.withDeadline(deadlineIn(ANSWER_TIMEOUT_MS), what);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return undefined;
       const cause = error instanceof ServiceError && error.cause ? error.cause : error;

@@ -2,6 +2,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { Config } from '../config';
 import type { MaintenanceRuns } from '../temporal/maintenanceRuns';
 import { CommandFailure, sentenceOf } from './failure';
+import { deadlineIn } from '../temporal/deadline';
 
 /** A person waits; an unreachable server is tried for this long. */
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -80,7 +81,7 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
     async (timeoutMs, question) => {
       try {
         const handle = client.workflow.getHandle(run.workflowId);
-        return await client.withDeadline(Date.now() + timeoutMs, () => question(handle));
+        return await client.withDeadline(deadlineIn(timeoutMs), () => question(handle));
       } catch (error) {
         throw explain(error, run);
       }
@@ -91,7 +92,7 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
     askConsumer: askOf(consumer),
     countRuns: async (timeoutMs, filter) => {
       try {
-        return (await client.withDeadline(Date.now() + timeoutMs, () => client.workflow.count(filter))).count;
+        return (await client.withDeadline(deadlineIn(timeoutMs), () => client.workflow.count(filter))).count;
       } catch (error) {
         throw explain(error, relay);
       }

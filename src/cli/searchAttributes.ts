@@ -1,4 +1,5 @@
 import { note } from './output';
+import { deadlineIn } from '../temporal/deadline';
 
 /** A deployment step waits for it; the first worker registers them as well. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -22,7 +23,7 @@ export async function registerAttributes(): Promise<AttributesResult> {
   }
   const { client, namespace } = temporal;
   try {
-    const registration = await client.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, () =>
+    const registration = await client.withDeadline(deadlineIn(ANSWER_TIMEOUT_MS), () =>
       registerSearchAttributes(client.connection.operatorService, namespace),
     );
     if (registration.kind !== 'refused') return registration;

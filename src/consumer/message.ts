@@ -45,7 +45,7 @@ export function incomingEvent(message: Message, prefix: string, position: Positi
     version: versionOf(text(fields, 'Outbox-Version')),
     correlationId: maybeEmpty(fields, 'Outbox-Correlation-Id') ?? bounded(cloud?.correlationid),
     causationId: maybeEmpty(fields, 'Outbox-Causation-Id') ?? bounded(cloud?.causationid),
-    occurredAt: timeOf(text(fields, 'Outbox-Occurred-At') ?? cloud?.time ?? null, position?.at ?? new Date()),
+    occurredAt: timeOf(text(fields, 'Outbox-Occurred-At') ?? cloud?.time ?? null, position?.at),
     ...(availableAt !== null && { availableAt }),
     source: position ? `${position.stream}/${position.sequence}` : 'core/0',
   };
@@ -114,9 +114,11 @@ function versionOf(given: string | null): number {
   return version >= 1 && version <= MAX_VERSION ? version : 1;
 }
 
-/** The publisher's time as it stands, digit for digit, when it is one; else when the message came. */
-function timeOf(given: string | null, at: Date): string {
-  return timeIn(given) ?? (Number.isNaN(at.getTime()) ? new Date() : at).toISOString().replace('Z', '000Z');
+/** The publisher's time as it stands, digit for digit, when it is one; else when the stream stored the message. */
+function timeOf(given: string | null, storedAt: Date | undefined): string {
+  const known = storedAt && !Number.isNaN(storedAt.getTime()) ? storedAt : undefined;
+  // eslint-disable-next-line no-restricted-syntax -- core NATS tells no time: when it came is all that is known, and nothing is decided by it
+  return timeIn(given) ?? (known ?? new Date()).toISOString().replace('Z', '000Z');
 }
 
 function timeIn(given: string | null): string | null {

@@ -6,6 +6,7 @@ import { freePort, requireFree } from './ports';
 import { POLL_MS } from './processes';
 import { givenServer, silent, type Log, type Server } from './server';
 import { onFreePort, StartedServer } from './startedServer';
+import { deadlineIn } from '../temporal/deadline';
 
 export interface TemporalOptions {
   /** History goes to `temporal/` below it, the log to `logs/`. */
@@ -109,7 +110,7 @@ async function namespaceIsUsable(address: string): Promise<void> {
     },
   });
   try {
-    await connection.withDeadline(Date.now() + 2_000, async () => {
+    await connection.withDeadline(deadlineIn(2_000), async () => {
       await connection.workflowService.describeNamespace({ namespace: 'default' });
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
       const missing = Object.keys(SEARCH_ATTRIBUTES).filter((name) => !(name in customAttributes));

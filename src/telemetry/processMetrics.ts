@@ -19,6 +19,7 @@ export class ProcessMetrics {
     ]);
     build.set(1, ownVersion(), process.versions.node, backend, backend === 'db' ? 'none' : nats.mode);
     const started = meter.gauge('process_start_time_seconds', 'When the process started, in seconds since 1970');
+    // eslint-disable-next-line no-restricted-syntax -- Prometheus wants it since 1970, and shows it only
     started.set((Date.now() - process.uptime() * 1_000) / 1_000);
     this.cpu = meter.counter('process_cpu_seconds_total', 'User and system time of the process');
     this.resident = meter.gauge('process_resident_memory_bytes', 'Memory that the process holds');

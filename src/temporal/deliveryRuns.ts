@@ -6,6 +6,7 @@ import { deliveryWorkflowId } from '../deliveries/deliveryId';
 import { SEARCH_ATTRIBUTES, searchableHandlers } from '../deliveries/searchAttributes';
 import type { deliverEvent } from '../workflows/deliverEvent';
 import type { DeliverInput, WaitingDelivery } from '../workflows/deliveryMessages';
+import { deadlineIn } from './deadline';
 import { isTransport } from './transport';
 
 /** The event of a delivery run: what its page shows. */
@@ -99,7 +100,7 @@ export class DeliveryRuns {
       { key: SEARCH_ATTRIBUTES.handler, value: searchableHandlers(waiting.map(({ handler }) => handler)) },
     ]);
     const start = (searchable: boolean) =>
-      client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+      client.withDeadline(deadlineIn(START_TIMEOUT_MS), () =>
         client.workflow.signalWithStart<typeof deliverEvent, [readonly WaitingDelivery[]]>('deliverEvent', {
           workflowId: deliveryWorkflowId(config.schema, eventId),
           taskQueue: config.deliveryTaskQueue,
