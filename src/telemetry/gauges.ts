@@ -33,7 +33,7 @@ export type Gauges = ReturnType<typeof gaugesOf>;
 export function gaugesOf(meter: Meter) {
   return {
     ready: meter.gauge('outbox_ready', 'Whether /readyz says that the worker can do its work'),
-    database: meter.gauge('outbox_database_up', 'Whether PostgreSQL has answered this scrape'),
+    database: meter.gauge('outbox_database_up', 'Whether PostgreSQL answers'),
     broker: meter.gauge('outbox_broker_up', 'Whether the connection to the broker is up'),
     wake: meter.gauge('outbox_wake_listener_proven', 'Whether wake-ups come through'),
     oldest: meter.gauge('outbox_oldest_due_age_seconds', 'Age of the event that is claimed next, 0 without one'),
