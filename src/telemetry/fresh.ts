@@ -27,11 +27,9 @@ export class Fresh<T> {
 
   private async askNow(): Promise<T | undefined> {
     const begun = performance.now();
-    this.value = await within(
-      this.timeoutMs,
-      // What is thrown before there is a promise is no answer either.
-      (async () => this.ask())(),
-    ).catch(() => undefined);
+    // Asked in a promise: what throws before it has one, as while a connection is missing, is no answer either.
+    const answer = Promise.resolve().then(() => this.ask());
+    this.value = await within(this.timeoutMs, answer).catch(() => undefined);
     const now = performance.now();
     this.until = now + Math.max(this.keepMs, this.restFor * (now - begun));
     return this.value;

@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +6,6 @@ import { eventually } from '../support/eventually';
 import { allHandled } from '../support/handled';
 import { ANY_PORT, endpointOf, scrape, total, type Sample } from '../support/metrics';
 import { TestOutbox } from '../support/outbox';
-import { Proxy } from '../support/proxy';
 
 const LIBRARY = JSON.stringify(join(__dirname, '..', '..', 'dist', 'index.js'));
 const HANDLERS = `
@@ -115,99 +113,5 @@ describe.each(['nats', 'db'] as const)('metrics of a worker, backend %s', (backe
     const { rows } = await outbox.db.query<{ id: string }>('SELECT event_id::text AS id FROM :schema.event_queue');
     expect(rows.length).toBeGreaterThan(20);
     expect(rows.filter(({ id }) => text.includes(id))).toEqual([]);
-  });
-});
-
-describe('health of a worker', () => {
-  let outbox: TestOutbox;
-  beforeEach(async () => {
-    outbox = await TestOutbox.create(ANY_PORT);
-  });
-  afterEach(() => outbox.close());
-
-  const ready = async (endpoint: string) => {
-    const response = await fetch(`${endpoint}/readyz`);
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-  };
-
-  it('is alive and not ready, with the reason, while PostgreSQL is away, and a scrape still has the rest', async () => {
-    const direct = outbox.config().databaseUrl;
-    const proxy = await Proxy.to(direct);
-    outbox.onClose(() => proxy.close());
-    const worker = await outbox.spawnWorker({ DATABASE_URL: proxy.url(direct) });
-    const endpoint = await endpointOf(worker);
-    await eventually(async () => (await ready(endpoint)).status === 200, SECONDS * 1_000, 'a ready worker');
-    expect(await ready(endpoint)).toEqual({
-      status: 200,
-      body: { ready: true, polling: { ok: true }, postgres: { ok: true }, temporal: { ok: true }, nats: { ok: true } },
-    });
-
-    proxy.takeAway();
-    const away = await eventually(
-      async () => {
-        const answer = await ready(endpoint);
-        return answer.status === 503 ? answer : undefined;
-      },
-      SECONDS * 1_000,
-      'a worker that is not ready',
-    );
-    expect(away.body).toMatchObject({ ready: false, nats: { ok: true }, temporal: { ok: true } });
-    expect(away.body.postgres).toMatchObject({ ok: false, reason: expect.stringContaining('PostgreSQL') as string });
-    expect((await fetch(`${endpoint}/healthz`)).status).toBe(200);
-    const samples = await eventually(
-      async () => {
-        const all = await scrape(endpoint);
-        return total(all, 'outbox_database_up') === 0 ? all : undefined;
-      },
-      SECONDS * 1_000,
-      'a scrape without PostgreSQL',
-    );
-    expect(total(samples, 'outbox_ready')).toBe(0);
-    expect(total(samples, 'outbox_backlog_events')).toBeNaN();
-    expect(total(samples, 'outbox_events_claimed_total')).toBe(0);
-    expect(total(samples, 'temporal_request_total')).toBeGreaterThan(0);
-  });
-
-  it('is alive and not ready while it waits for Temporal at its start', async () => {
-    const worker = await outbox.spawnWorker({ TEMPORAL_ADDRESS: '127.0.0.1:1' }, { awaitReady: false });
-    const endpoint = await endpointOf(worker);
-    expect((await fetch(`${endpoint}/healthz`)).status).toBe(200);
-    const { status, body } = await ready(endpoint);
-    expect([status, body.polling, body.temporal]).toEqual([
-      503,
-      { ok: false, reason: 'the worker does not poll its task queues yet' },
-      { ok: false, reason: 'Temporal has not been connected to yet' },
-    ]);
-    // And tells what it knows: an alert must not take it for gone.
-    const samples = await scrape(endpoint);
-    expect([total(samples, 'outbox_build_info'), total(samples, 'outbox_ready')]).toEqual([1, 0]);
-    expect((await fetch(`${endpoint}/elsewhere`)).status).toBe(404);
-    expect((await fetch(`${endpoint}/metrics`, { method: 'POST' })).status).toBe(405);
-  });
-
-  it('takes the next port of several when one is taken', async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-    outbox.onClose(() => new Promise((resolve) => taken.close(resolve)));
-    const { port } = taken.address() as AddressInfo;
-    const last = Math.min(65_535, port + 20);
-    const worker = await outbox.spawnWorker({ OUTBOX_METRICS_ADDRESS: `127.0.0.1:${port}-${last}` });
-    const endpoint = await endpointOf(worker);
-    expect(Number(new URL(endpoint).port)).toBeGreaterThan(port);
-    expect((await fetch(`${endpoint}/healthz`)).status).toBe(200);
-  });
-
-  it('warns once and works when its port is taken, since several workers on a host are normal', async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-    outbox.onClose(() => new Promise((resolve) => taken.close(resolve)));
-    const { port } = taken.address() as AddressInfo;
-    const worker = await outbox.spawnWorker({ OUTBOX_METRICS_ADDRESS: `127.0.0.1:${port}` });
-    await enqueue(outbox.db, [event()]);
-    await outbox.allDone();
-    const warnings = worker.logs.filter((line) => line.includes('No metrics are served'));
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain('OUTBOX_METRICS_ADDRESS');
-    expect(await worker.kill('SIGTERM')).toBe(0);
   });
 });

@@ -51,7 +51,7 @@ export interface InProcessWorker {
 }
 
 /** What a worker in this process is given beside its settings. */
-export type HandlingOptions = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure' | 'archive'>;
+export type HandlingOptions = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure' | 'archive' | 'telemetry'>;
 
 export interface WorkerProcess {
   readonly child: ChildProcess;
