@@ -1,13 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { Broker } from '../broker/broker';
 import type { Config } from '../config';
-import type { Logger } from '../logger';
-import { reemit } from '../deadLetters/reemit';
-import { reemitAll } from '../deadLetters/reemitAll';
-import { RunStarter } from '../deadLetters/startRuns';
 import { readClaimed } from '../outbox/claim';
 import { bumpFence, reclaimLeases, takeOver } from '../outbox/fence';
-import type { Database } from '../postgres/database';
 import type { WakeListener } from '../postgres/wake';
 import { within } from '../within';
 import { Batch } from '../relay/batch';
@@ -16,16 +11,13 @@ import type { BatchOutcome, ClaimRequest, ClaimResult, Settled } from '../relay/
 import { timingsOf } from '../relay/timings';
 import { releaseBatch, writeOutcome } from '../relay/write';
 import type { Metrics } from '../telemetry/metrics';
-import type { DeliveryRuns } from '../temporal/deliveryRuns';
-import type { DeadLetterFilter, ReemitAllResult, ReemitRequest, ReemitResult } from '../workflows/messages';
-import { heartbeating, mappingErrors } from './heartbeating';
+import { heartbeating } from './heartbeating';
+import { createReemitActivities, type ReemitDeps } from './reemits';
 
-export interface RelayDeps {
-  readonly db: Database;
+export interface RelayDeps extends ReemitDeps {
   readonly broker: Broker;
   readonly wake: WakeListener;
   readonly config: Config;
-  readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
   /** Task queue that only this worker polls. */
   readonly ownQueue: string;
@@ -33,18 +25,13 @@ export interface RelayDeps {
   readonly stopping: AbortSignal;
   /** The longest time-out of this worker's handlers, in milliseconds. */
   readonly handlingMs?: number;
-  /** Starts the runs of re-emitted deliveries at once; without it the sweep does. */
-  readonly runs?: Pick<DeliveryRuns, 'start'>;
 }
 
 /** Of the grace: later than handlers are cut short, early enough to write what became of them. */
 const SETTLE_PART = 0.85;
 
-const REEMITTED = 'Re-emitted dead letters';
-/** Event ids on one line, so that a search for one finds who revived it; more would be a line that nobody reads. */
-const NAMED_IDS = 20;
-/** How the relay was asked for a re-emit; a run of an older build does not say. */
-type AskedBy = 'signal' | 'update';
+const PASS = 'A pass of the relay';
+const STOPPING = 'worker stopping';
 
 /** The relay's effects. Thin: what they do stands in `src/relay` and `src/outbox`. */
 export function createRelayActivities(deps: RelayDeps) {
@@ -54,7 +41,6 @@ export function createRelayActivities(deps: RelayDeps) {
   /** Batches claimed here whose outcomes nobody has collected yet. */
   const batches = new Map<string, Batch>();
   const timings = timingsOf(config, deps.handlingMs);
-  const starter = new RunStarter(deps.runs, logger);
   const lastProbe = { at: -Infinity };
   let lastTidied = -Infinity;
 
@@ -89,11 +75,17 @@ export function createRelayActivities(deps: RelayDeps) {
             { token, rows: batch.rows },
             'A newer claim has begun elsewhere: this one settles its rows and ends',
           );
-        return { kind: 'ended', rows: batch.rows, settled: await release(batch), lagMs: batch.lagMs, timings };
+        return {
+          kind: 'ended',
+          rows: batch.rows,
+          settled: await release(batch, why === 'superseded' ? why : STOPPING),
+          lagMs: batch.lagMs,
+          timings,
+        };
       }
     } catch (error) {
       // The next attempt takes the rest over; what is acknowledged need not be published again.
-      if (batch.rows > 0) await release(batch).catch(() => undefined);
+      if (batch.rows > 0) await release(batch, 'failed').catch(() => undefined);
       throw error;
     } finally {
       metrics?.rowsClaimed(batch.rows);
@@ -102,11 +94,13 @@ export function createRelayActivities(deps: RelayDeps) {
     return { kind: 'batch', token, queue: deps.ownQueue, rows: batch.rows, lagMs: batch.lagMs, timings };
   }
 
-  /** For a claim that ends early. */
-  async function release(batch: Batch): Promise<Settled> {
+  /** For a claim that ends early. @param ended why, as its line says */
+  async function release(batch: Batch, ended: string): Promise<Settled> {
     const settled = await releaseBatch(db, batch);
-    publishMetrics?.passPublished(batch.outcome());
+    const outcome = batch.outcome();
+    publishMetrics?.passPublished(outcome);
     metrics?.settled(settled);
+    logger.info({ ...countsOf(batch.token, outcome, settled), ended }, PASS);
     return settled;
   }
 
@@ -152,8 +146,10 @@ export function createRelayActivities(deps: RelayDeps) {
     const exceptions = outcome.exceptions.filter(({ write }) => write !== 'retry');
     const [first] = exceptions;
     const rows = exceptions.reduce((sum, { ids }) => sum + ids.length, 0);
-    const counts = { token, published: outcome.published, duplicates: outcome.duplicates, ...settled };
-    if (!first) return logger.info(counts, 'A pass of the relay');
+    const counts = countsOf(token, outcome, settled);
+    // Its claim ended early, and settled and told all of it.
+    if (outcome.published === 0 && outcome.exceptions.length === 0) return;
+    if (!first) return logger.info(counts, PASS);
     const fields = { ...counts, notPublished: rows, reason: first.reason };
     // A probe says again what was said when its row was deferred.
     if (exceptions.every(({ write }) => write === 'put back')) logger.debug(fields, 'A probe failed');
@@ -174,29 +170,6 @@ export function createRelayActivities(deps: RelayDeps) {
     await bumpFence(db);
   }
 
-  async function revive({ ids, handler }: ReemitRequest, by?: AskedBy): Promise<ReemitResult> {
-    const { revived, refused, deliveries } = await reemit(db.pool, ids, { schema: db.schema, handler });
-    starter.add(deliveries);
-    const counts = { by, revived: revived.length, refused: refused.length, handler, reason: refused[0]?.reason };
-    logger.info({ ...counts, eventIds: revived.slice(0, NAMED_IDS) }, REEMITTED);
-    return { revived, refused };
-  }
-
-  /** Goes on counting where an attempt that was lost had got to, as far as its heartbeats told. */
-  async function reviveAll(filter: DeadLetterFilter, by?: AskedBy): Promise<ReemitAllResult> {
-    const { heartbeatDetails } = Context.current().info;
-    const before = typeof heartbeatDetails === 'number' ? heartbeatDetails : 0;
-    const { revived } = await reemitAll(db.pool, filter, {
-      schema: db.schema,
-      onChunk: (count, deliveries) => {
-        Context.current().heartbeat(before + count);
-        starter.add(deliveries);
-      },
-    });
-    logger.info({ by, revived: before + revived, refused: 0, ...filter }, REEMITTED);
-    return { revived: before + revived };
-  }
-
   const activities = {
     claim: heartbeating((request: ClaimRequest) =>
       metrics ? metrics.duringClaim(() => claim(request)) : claim(request),
@@ -204,9 +177,7 @@ export function createRelayActivities(deps: RelayDeps) {
     fence: heartbeating(fence),
     publish: heartbeating(publish),
     mark: heartbeating(mark),
-    reemit: heartbeating(revive),
-    // Its own heartbeats carry the count; one statement of it is far shorter than their time-out.
-    reemitAll: mappingErrors(reviveAll),
+    ...createReemitActivities(deps),
   };
 
   /** For a worker that stops: settles what it has claimed and nobody has collected. */
@@ -214,7 +185,7 @@ export function createRelayActivities(deps: RelayDeps) {
     for (const [token, batch] of batches) {
       batches.delete(token);
       try {
-        logger.info({ token, ...(await release(batch)) }, 'Settled before stopping');
+        await release(batch, STOPPING);
       } catch (error) {
         // No reason to end in failure: what is not written now is taken over by the next claim.
         const reason = (error as Error).message;
@@ -227,6 +198,10 @@ export function createRelayActivities(deps: RelayDeps) {
   }
 
   return { activities, releaseAll };
+}
+
+function countsOf(token: string, { published, duplicates }: BatchOutcome, settled: Settled) {
+  return { token, published, duplicates, ...settled };
 }
 
 export type RelayActivities = ReturnType<typeof createRelayActivities>['activities'];
