@@ -1,32 +1,40 @@
 /**
- * Records real histories of the workflows into `test/replay/<workflow>-<n>.json`, which `test/replay/relay.test.ts`
- * replays against the current workflow code. Run it by hand, and only when a change of a workflow is meant to break runs
- * that are open, or when there is something new to record; with names, only those:
+ * Records real histories of the workflows into `test/replay/<version>/<workflow>-<situation>.json`, which
+ * `test/replay/relay.test.ts` replays against the current workflow code for as long as runs of that version may be open.
+ * Run it at a release, with the new version in package.json, and when a workflow has learnt something; those of older
+ * versions stay as they are. With names, only those workflows:
  *
- *     npm run setup && npx tsx scripts/record-history.ts [relay] [deliver] [consumer]
+ *     npm run record-histories [-- relay deliver consumer maintenance]
  *
  * It starts servers of its own and stops them. Host name and process id are replaced before anything reads them.
  */
 import '../test/replay/neutralHost';
+import { version } from '../package.json';
+import { consumerRecorders } from '../test/replay/recordConsumer';
+import { deliveryRecorders } from '../test/replay/recordDeliveries';
+import { maintenanceRecorders } from '../test/replay/recordMaintenance';
+import { relayRecorders } from '../test/replay/recordRelay';
+import { Recording, type Recorder } from '../test/replay/recording';
 import globalSetup from '../test/support/globalSetup';
 import globalTeardown from '../test/support/globalTeardown';
-import { recordAwayBroker, recordBusyRelay, recordLostWorker } from '../test/replay/record';
-import { recordConsumer, recordDeliveries, recordRolledOverDelivery } from '../test/replay/recordHandling';
+
+const RECORDERS: Readonly<Record<string, readonly Recorder[]>> = {
+  relay: relayRecorders,
+  deliver: deliveryRecorders,
+  consumer: consumerRecorders,
+  maintenance: maintenanceRecorders,
+};
 
 async function main(): Promise<void> {
+  const names = process.argv.slice(2);
+  const unknown = names.filter((name) => !(name in RECORDERS));
+  if (unknown.length > 0)
+    throw new Error(`unknown: ${unknown.join(', ')}; known: ${Object.keys(RECORDERS).join(', ')}`);
   await globalSetup();
   try {
-    const wanted = (name: string) => process.argv.length < 3 || process.argv.includes(name);
-    if (wanted('relay')) {
-      await recordBusyRelay('test/replay/relay-1.json');
-      await recordAwayBroker('test/replay/relay-2.json');
-      await recordLostWorker('test/replay/relay-3.json');
-    }
-    if (wanted('deliver')) {
-      await recordDeliveries('test/replay/deliver-1.json', 'test/replay/deliver-2.json');
-      await recordRolledOverDelivery('test/replay/deliver-3.json');
-    }
-    if (wanted('consumer')) await recordConsumer('test/replay/consumer-1.json');
+    const recording = new Recording(`test/replay/${version}`);
+    for (const [name, recorders] of Object.entries(RECORDERS))
+      if (names.length === 0 || names.includes(name)) for (const record of recorders) await record(recording);
   } finally {
     await globalTeardown();
   }

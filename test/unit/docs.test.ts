@@ -60,7 +60,7 @@ describe.each(pages)('$path', ({ path, text }) => {
 
   test('mentions only npm scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
-    const named = [...text.matchAll(/\bnpm (?:run )?((?:(?<=run )[\w:]+)|start\b|test\b)/g)].map(
+    const named = [...text.matchAll(/\bnpm (?:run )?((?:(?<=run )[\w:-]+)|start\b|test\b)/g)].map(
       (match) => match[1] ?? '',
     );
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
