@@ -246,6 +246,34 @@ describe('an upgrade', () => {
     expect(await migrate(db)).toEqual({ applied: [], version: NAMES.length });
   });
 
+  it('brings the settings by which autovacuum keeps up with the tables that turn over', async () => {
+    const { db } = await newDatabase();
+    await migrate(db);
+    const { rows } = await db.query<{ name: string; settings: string[] }>(
+      `SELECT relname AS name, reloptions AS settings FROM pg_class
+        WHERE relnamespace = to_regnamespace(quote_ident($1)) AND reloptions IS NOT NULL`,
+      [db.schema],
+    );
+    const settings = Object.fromEntries(rows.map(({ name, settings }) => [name, new Set(settings)]));
+    // By rows changed and not by a fifth of the table, also where rows are only inserted or never looked at again.
+    expect(settings).toEqual({
+      event_queue: new Set([
+        ...['autovacuum_vacuum_scale_factor=0.01', 'autovacuum_vacuum_threshold=5000'],
+        ...['autovacuum_vacuum_insert_scale_factor=0.05', 'autovacuum_analyze_scale_factor=0.05'],
+        'autovacuum_vacuum_cost_delay=1',
+      ]),
+      processed_events: new Set([
+        ...['autovacuum_vacuum_scale_factor=0.01', 'autovacuum_vacuum_threshold=5000'],
+        ...['autovacuum_vacuum_insert_scale_factor=0.05', 'autovacuum_analyze_scale_factor=0.02'],
+        'autovacuum_vacuum_cost_delay=1',
+      ]),
+      deliveries: new Set([
+        ...['autovacuum_vacuum_scale_factor=0.05', 'autovacuum_vacuum_threshold=500'],
+        ...['autovacuum_analyze_scale_factor=0.05', 'autovacuum_vacuum_cost_delay=1'],
+      ]),
+    });
+  });
+
   it('leaves nothing on the connection that it borrowed', async () => {
     const { url } = await newDatabase();
     const one = openDatabase({ url, schema: 'public', poolSize: 1 });
