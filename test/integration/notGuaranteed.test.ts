@@ -2,6 +2,7 @@ import { defineHandler } from '../../src/handlers/defineHandler';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows } from '../support/handled';
+import { ANY_PORT, endpointOf, scrape, total } from '../support/metrics';
 import { TestOutbox, type Settings } from '../support/outbox';
 
 /** What docs/guarantees.md lists as not guaranteed: that it is so, so that the page stays true. */
@@ -79,6 +80,23 @@ describe('what is not guaranteed', () => {
     await allHandled(outbox.db, 'once', 2);
     expect((await outbox.streamCounts()).get(id)).toBeGreaterThanOrEqual(2);
     expect(entered).toBe(2);
+  });
+
+  it('what a worker counted and nobody scraped ends with it: the next one counts from zero', async () => {
+    const outbox = await started({ ...ANY_PORT });
+    const published = async (endpoint: string) => total(await scrape(endpoint), 'outbox_events_published_total');
+    const first = await outbox.spawnWorker();
+    const endpoint = await endpointOf(first);
+    await enqueue(outbox.db, events(5));
+    await eventually(async () => (await published(endpoint)) === 5);
+    await enqueue(outbox.db, events(3));
+    await outbox.allDone();
+    expect(await first.kill('SIGTERM')).toBe(0);
+    const next = await endpointOf(await outbox.spawnWorker());
+    await enqueue(outbox.db, events(2));
+    await outbox.allDone();
+    await eventually(async () => (await published(next)) >= 2);
+    expect(await published(next)).toBe(2);
   });
 
   it('what a restored database has forgotten is handled again once the durable consumer is made anew', async () => {

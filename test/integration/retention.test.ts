@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { handOver } from '../../src/deliveries/handOver';
 import { binder, type Database } from '../../src/postgres/database';
+import { quotedSchema } from '../../src/postgres/schemaName';
 import { loadConfig } from '../../src/config';
 import { recordArchive, type ArchiveBatch } from '../../src/retention/archive';
 import { policyOf, type Kind } from '../../src/retention/policy';
@@ -238,6 +239,30 @@ describe('an archive', () => {
       /did not take 1 rows of event_queue, which stay: the bucket is full/,
     );
     expect((await idsOf('event_queue')).size).toBe(1);
+  });
+
+  it('is given a row again that could not be removed once it was put away: at least once', async () => {
+    const eventId = await insertRow(db, 'done', { age: '8 days' });
+    const given: string[] = [];
+    const archive = ({ rows }: ArchiveBatch) => {
+      given.push(...rows.map((line) => (JSON.parse(line) as { event_id: string }).event_id));
+    };
+    const keep = policyOf(loadConfig({})).done;
+    const locker = await db.pool.connect();
+    try {
+      await locker.query('BEGIN');
+      // Comes between the two, as a crash would.
+      const interrupted = async (batch: ArchiveBatch) => {
+        archive(batch);
+        await locker.query(`SELECT FROM ${quotedSchema(db.schema)}.event_queue FOR UPDATE`);
+      };
+      expect((await prune(db, 'done', keep, { archive: interrupted })).removed).toBe(0);
+    } finally {
+      await locker.query('ROLLBACK');
+      locker.release();
+    }
+    expect((await prune(db, 'done', keep, { archive })).removed).toBe(1);
+    expect(given).toEqual([eventId, eventId]);
   });
 
   it('is missed where a worker had one: nothing goes that nobody would have put away', async () => {
