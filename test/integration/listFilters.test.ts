@@ -92,6 +92,15 @@ describe('the list filters of docs/operations.md', () => {
     expect(await listed(query.replace(/\d{4}-\d\d-\d\dT[\d:]+Z/, tomorrow))).toEqual([]);
   });
 
+  it.each(["now() - INTERVAL '1 day'", "'-24h'", "'yesterday'"])(
+    'the date must be put in by hand: the server takes no %s, which the link could name for good',
+    async (time) => {
+      await expect(listed(`WorkflowType = 'deliverEvent' AND CloseTime >= ${time}`)).rejects.toMatchObject({
+        cause: { message: expect.stringMatching(/invalid query/) as string },
+      });
+    },
+  );
+
   it('each has its link and its command', () => {
     expect([...links.keys()]).toEqual(Object.keys(EXPECTED));
     expect(commands).toHaveLength(links.size);
