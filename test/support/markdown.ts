@@ -71,3 +71,12 @@ export function proseOf(text: string): string {
 function comment(line: string | undefined, what: string): string | undefined {
   return new RegExp(`^ *<!-- ${what}: (.+) -->$`).exec(line ?? '')?.[1];
 }
+
+/** What stands between backticks in the text of the pages and begins with this word; `page: words`. */
+export function inlineCommands(program: string): { readonly page: string; readonly text: string }[] {
+  return pages().flatMap(({ path, text }) =>
+    [...text.replace(/^ *```[^]*?^ *```$/gm, '').matchAll(/`([^`]+)`/g)]
+      .map(([, code = '']) => ({ page: path, text: code.replace(/\s+/g, ' ') }))
+      .filter((command) => command.text.startsWith(`${program} `)),
+  );
+}
