@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Advisories } from '../../src/consumer/advisories';
 import { Graveyard } from '../../src/consumer/graveyard';
 import { Unowned } from '../../src/consumer/unowned';
+import { Metrics } from '../../src/telemetry/metrics';
 import { event, enqueue } from '../support/events';
 import { eventually } from '../support/eventually';
+import { samplesOf, total } from '../support/metrics';
 import { TestOutbox, type Settings } from '../support/outbox';
 import { Receiver } from '../support/receiver';
 
@@ -24,7 +26,7 @@ describe('messages that the broker gives up', () => {
 
   describe('by looking', () => {
     it('C30: what nobody owns in two looks becomes a dead letter, once, and is said once', async () => {
-      const { unowned, receiver } = await open();
+      const { unowned, receiver, metrics } = await open();
       const [id] = await publish(1);
       await exhaust(1);
       expect(await unowned.look()).toBe(0);
@@ -52,6 +54,7 @@ describe('messages that the broker gives up', () => {
       expect(await again.unowned.look()).toBe(0);
       expect(said(receiver)).toEqual([expect.objectContaining({ level: 50, eventId: id })]);
       expect(said(again.receiver)).toEqual([]);
+      expect(total(samplesOf(metrics.meter.text()), 'outbox_handler_exhausted_total', { handler: 'one' })).toBe(1);
       // Still in the stream, for whoever wants to see it.
       expect((await outbox.messages()).map(({ eventId }) => eventId)).toEqual([id]);
     });
@@ -247,14 +250,15 @@ describe('messages that the broker gives up', () => {
     const { config, logger, exhausted, broker } = receiver;
     const { link } = broker;
     const handlersFor = (type: string) => (type === 'Unknown' ? [] : handlers);
-    const graveyard = new Graveyard({ db: outbox.db, link, config, logger, exhausted, handlersFor });
+    const metrics = new Metrics(config);
+    const graveyard = new Graveyard({ db: outbox.db, link, config, logger, metrics, exhausted, handlersFor });
     const source = receiver.source as typeof receiver.source & { holds(sequence: number): boolean };
     const holds = (sequence: number) => source.holds(sequence);
     const unowned = new Unowned({
       ...{ db: outbox.db, link, config, graveyard, handlersFor, holds },
       clock: () => clock,
     });
-    return { receiver, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
+    return { receiver, metrics, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
   }
 
   async function publish(count: number, id?: string, type = 'ThingHappened'): Promise<string[]> {

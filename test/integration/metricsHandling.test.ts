@@ -67,6 +67,14 @@ describe.each(['nats', 'db'] as const)('counted while handling, backend %s', (ba
     expect(await metrics.total('outbox_handler_attempts_total')).toBe(0);
   });
 
+  it('an event that its handler can never take is a dead letter of that handler, without an entry', async () => {
+    await start();
+    await enqueue(outbox.db, [event({ payload: { n: 'seven' } })]);
+    await metrics.becomes(1, 'outbox_handler_exhausted_total', { handler: 'mail' });
+    await metrics.becomes(1, 'outbox_deliveries', { handler: 'mail', state: 'dead' });
+    expect(await metrics.total('outbox_handler_attempts_total', { handler: 'mail' })).toBe(0);
+  });
+
   it('a ledger claim that another took over is lost here; one whose worker is gone is taken over, in both ways', async () => {
     run = (eventId, signal) =>
       new Promise<void>((resolve) => {
