@@ -4,7 +4,7 @@ import { loadConfig } from '../src/config';
  * What a day costs in Temporal actions, by arithmetic from the defaults and from what docs/performance.md has measured.
  * docs/scaling.md shows these numbers; a test compares them.
  */
-const { relay, handling, maxAttempts } = loadConfig({});
+const { relay, handling, retention, maxAttempts } = loadConfig({});
 
 const DAY_S = 86_400;
 /** A pass ends after three slices, if the batch is not full before (docs/architecture.md, The way of an event). */
@@ -16,6 +16,8 @@ const ACTIONS_OF_A_PASS = 5.4;
 /** Measured. */
 const IDLE_A_MINUTE = 16;
 const ONE_A_SECOND_A_MINUTE = 42;
+/** Measured: a start, three activities, and three that the schedule itself takes. */
+const ACTIONS_OF_A_CLEAN_UP = 7;
 
 /** Of the relay, at so many events a second of so many bytes. */
 export function relayActions(eventsPerSecond: number, bytes = 400): number {
@@ -40,6 +42,16 @@ export function failureActions(failures: number): number {
 /** Of an event whose handler no worker has. */
 export function missingHandlerActions(): number {
   return (DAY_S / (handling.missingHandlerMs / 1_000)) * 2;
+}
+
+/** Of the clean-up, whatever it removes: a part of half a minute is one activity, and its heartbeats. */
+export function cleanUpActions(): number {
+  return (DAY_S / (retention.everyMs / 1_000)) * ACTIONS_OF_A_CLEAN_UP;
+}
+
+/** Of a scraped worker while relay or consumer does not run: their state is kept for half a long poll. */
+export function stateActions(): number {
+  return DAY_S / (relay.longPollMs / 2 / 1_000);
 }
 
 /** From the first failure to the death, in seconds: attempts that take no time. */

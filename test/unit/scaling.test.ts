@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  cleanUpActions,
   failureActions,
   missingHandlerActions,
   receiveActions,
   relayActions,
   secondsToDeath,
+  stateActions,
 } from '../../bench/actions';
 import { ROOT } from '../support/markdown';
 
@@ -23,6 +25,8 @@ const DAYS: Record<string, number> = {
   '100 events/s, 1 % fail once': relayActions(100) + 86_400 * failureActions(1),
   'incident: a handler of 100 events/s fails for an hour': 3_600 * 100 * failureActions(10),
   'an event whose handler no worker has': missingHandlerActions(),
+  'the clean-up': cleanUpActions(),
+  'a relay or consumer that is paused, each worker that is scraped': stateActions(),
 };
 
 test.each(Object.entries(DAYS))('a day of %s costs what the arithmetic says', (name, actions) => {
