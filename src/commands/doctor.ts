@@ -44,6 +44,7 @@ It judges by the settings that it is given: give it those of the workers, and ru
       'NATS_MODE',
       ...TEMPORAL,
       'OUTBOX_TASK_QUEUE',
+      'OUTBOX_BUILD_ID',
       'EVENT_QUEUE_MAX_ATTEMPTS',
       'OUTBOX_LEDGER_RETENTION_MS',
     ],

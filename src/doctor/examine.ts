@@ -21,6 +21,7 @@ import { temporalServer } from './temporalServer';
 import { transactions } from './transactions';
 import { unowned } from './unowned';
 import { vacuum } from './vacuum';
+import { versions } from './versions';
 import { workers } from './workers';
 
 /** A person waits. */
@@ -30,7 +31,7 @@ const QUERY_TIMEOUT_MS = 15_000;
 /** In the order in which one would look by hand: what the others stand on comes first. */
 const CHECKS: readonly Check[] = [
   postgresServer, listening, schemaVersion, privileges, natsServer, stream, durable, horizon, temporalServer,
-  searchAttributes, runs, workers, unowned, clocks, vacuum, transactions,
+  searchAttributes, runs, workers, versions, unowned, clocks, vacuum, transactions,
 ]; // prettier-ignore
 
 /** Makes every check that the settings have a use for. Never rejects: what cannot be looked at is told. */

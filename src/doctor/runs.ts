@@ -72,7 +72,8 @@ async function identityOf(config: Config, db: Database): Promise<Record<string, 
   };
 }
 
-async function describe(client: Client, workflowId: string): Promise<WorkflowExecutionDescription | undefined> {
+/** @returns undefined when there is none of this id */
+export async function describe(client: Client, workflowId: string): Promise<WorkflowExecutionDescription | undefined> {
   try {
     return await client.workflow.getHandle(workflowId).describe();
   } catch (error) {

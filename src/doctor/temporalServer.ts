@@ -1,6 +1,8 @@
-import { fault, ok, type Check } from './finding';
+import { fault, ok, type Check, type Found } from './finding';
 
 const NOT_FOUND = 5;
+/** A pinned run learns of a new current version, and moves at a continue-as-new, from this one on (ADR 0023). */
+const VERSIONING_SINCE = [1, 29, 1] as const;
 
 export const temporalServer: Check = {
   name: 'Temporal',
@@ -18,6 +20,21 @@ export const temporalServer: Check = {
         ),
       ];
     }
-    return [ok(`Temporal ${serverVersion || 'of an unknown version'} at ${address} answers, namespace ${namespace}.`)];
+    return [
+      judgeServer(serverVersion ?? '', `${address} answers, namespace ${namespace}`, patient.config.worker.buildId),
+    ];
   },
 };
+
+/** @param buildId OUTBOX_BUILD_ID, which asks more of the server */
+export function judgeServer(version: string, where: string, buildId: string | undefined): Found {
+  const text = `Temporal ${version || 'of an unknown version'} at ${where}`;
+  const parts = /^(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number);
+  const differs = VERSIONING_SINCE.findIndex((least, index) => parts?.[index] !== least);
+  const older = parts !== undefined && differs >= 0 && parts[differs]! < VERSIONING_SINCE[differs]!;
+  if (buildId === undefined || !older) return ok(`${text}.`);
+  return fault(
+    `${text}; OUTBOX_BUILD_ID is set, and worker versioning needs ${VERSIONING_SINCE.join('.')} or newer: relay and consumer would never leave their build.`,
+    'Upgrade the server, or start all workers without OUTBOX_BUILD_ID.',
+  );
+}

@@ -1,6 +1,8 @@
 import { temporal } from '@temporalio/proto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deliveryWorkflowId } from '../../src/deliveries/deliveryId';
+import { readVersions } from '../../src/doctor/versions';
+import { judgeVersions } from '../../src/doctor/versionsJudgement';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { deliveryRows } from '../support/handled';
 import { enqueue, event, events } from '../support/events';
@@ -92,6 +94,52 @@ describe('worker versioning', () => {
       async () => expect(await versionOf(delivery)).toEqual(['build-b', VERSIONING_BEHAVIOR_AUTO_UPGRADE]) ?? true,
     );
   }, 600_000);
+
+  it('is judged by doctor: a step that was forgotten, and a run whose build is gone, with what to do', async () => {
+    const look = async (buildId: string) => {
+      const config = outbox.config({ OUTBOX_BUILD_ID: buildId });
+      const { client } = outbox;
+      const temporal = () =>
+        Promise.resolve({ client, namespace: 'default', address: '', close: () => Promise.resolve() });
+      // Shortened: by default it takes minutes until a build that polls no more is called gone; here, who polled last is there.
+      return judgeVersions(await readVersions({ config, temporal }, 0));
+    };
+    const about = (found: Awaited<ReturnType<typeof look>>) => found.map(({ level, todo }) => `${level}: ${todo}`);
+    const set = (build: string) =>
+      `temporal worker deployment set-current-version --namespace default --deployment-name outbox-${outbox.db.schema} --build-id ${build}`;
+
+    const a = await outbox.startWorker({ OUTBOX_BUILD_ID: 'build-a' });
+    expect(about(await look('build-a'))).toEqual([`fault: Run: ${set('build-a')}`]);
+    await setCurrent('build-a');
+    await enqueue(outbox.db, [event()]);
+    await outbox.allDone();
+    expect(await look('build-a')).toMatchObject([{ level: 'ok' }]);
+    await a.stop();
+
+    await outbox.startWorker({ OUTBOX_BUILD_ID: 'build-b' });
+    const gone = await eventually(async () => {
+      const found = about(await look('build-b'));
+      return found.length === 2 ? found : Promise.reject(new Error(JSON.stringify(found)));
+    });
+    expect(gone).toEqual([
+      `fault: Start workers with OUTBOX_BUILD_ID=build-a, or make build build-b the current one: ${set('build-b')}`,
+      expect.stringMatching(
+        `^fault: Start a worker with OUTBOX_BUILD_ID=build-a, or .* update-options .*--workflow-id ${relayId()} --versioning-override-behavior auto_upgrade$`,
+      ) as string,
+    ]);
+
+    // As the two say, and events go on.
+    await setCurrent('build-b');
+    await outbox.client.workflowService.updateWorkflowExecutionOptions({
+      namespace: 'default',
+      workflowExecution: { workflowId: relayId() },
+      updateMask: { paths: ['versioning_override'] },
+      workflowExecutionOptions: { versioningOverride: { autoUpgrade: true } },
+    });
+    await enqueue(outbox.db, [event()]);
+    await outbox.allDone();
+    expect(await look('build-b')).toMatchObject([{ level: 'ok' }]);
+  }, 180_000);
 
   it('is off without a build id: relay and consumer are pinned to nothing', async () => {
     const handler = defineHandler({ name: 'seen', events: ['ThingHappened'], run: () => undefined });
