@@ -1,4 +1,5 @@
 import { duration, plain } from '../cli/output';
+import type { Database } from '../postgres/database';
 import { ok, warning, type Check, type Found } from './finding';
 
 /** No statement of ours, and no healthy request of an application, takes that long. */
@@ -20,26 +21,29 @@ const PREPARED = `
 /** What keeps dead rows from being removed: vacuum takes nothing that an open transaction may still see. */
 export const transactions: Check = {
   name: 'old transactions',
-  look: async ({ db }) => {
-    const sessions = await db.query<{ pid: number; name: string; role: string; state: string | null; ageMs: number }>(
-      SESSIONS,
-      [OLD_MS],
-    );
-    const prepared = await db.query<{ gid: string; ageMs: number }>(PREPARED, [OLD_MS]);
-    const found: Found[] = [
-      ...sessions.rows.map(({ pid, name, role, state, ageMs }) =>
-        warning(
-          `A transaction of ${plain(name)} (role ${role}, process ${pid}, ${state ?? 'state not shown'}) has been open for ${duration(ageMs)}, and holds vacuum back.`,
-          `End it where it was begun, or run: SELECT pg_terminate_backend(${pid})`,
-        ),
-      ),
-      ...prepared.rows.map(({ gid, ageMs }) =>
-        warning(
-          `The prepared transaction ${plain(gid)} has been open for ${duration(ageMs)}, and holds vacuum back.`,
-          `Run: COMMIT PREPARED '${gid.replaceAll("'", "''")}', or ROLLBACK PREPARED`,
-        ),
-      ),
-    ];
-    return found.length > 0 ? found : [ok(`No transaction of this database is older than ${duration(OLD_MS)}.`)];
-  },
+  look: ({ db }) => findOlderThan(db, OLD_MS),
 };
+
+/** @param oldMs from which age on a transaction is told, by the database's clock */
+export async function findOlderThan(db: Database, oldMs: number): Promise<Found[]> {
+  const sessions = await db.query<{ pid: number; name: string; role: string; state: string | null; ageMs: number }>(
+    SESSIONS,
+    [oldMs],
+  );
+  const prepared = await db.query<{ gid: string; ageMs: number }>(PREPARED, [oldMs]);
+  const found: Found[] = [
+    ...sessions.rows.map(({ pid, name, role, state, ageMs }) =>
+      warning(
+        `A transaction of ${plain(name)} (role ${role}, process ${pid}, ${state ?? 'state not shown'}) has been open for ${duration(ageMs)}, and holds vacuum back.`,
+        `End it where it was begun, or run: SELECT pg_terminate_backend(${pid})`,
+      ),
+    ),
+    ...prepared.rows.map(({ gid, ageMs }) =>
+      warning(
+        `The prepared transaction ${plain(gid)} has been open for ${duration(ageMs)}, and holds vacuum back.`,
+        `Run: COMMIT PREPARED '${gid.replaceAll("'", "''")}', or ROLLBACK PREPARED`,
+      ),
+    ),
+  ];
+  return found.length > 0 ? found : [ok(`No transaction of this database is older than ${duration(oldMs)}.`)];
+}

@@ -144,9 +144,8 @@ test('a namespace without the search attributes, and one that is not there, are 
   }
 });
 
-test('a transaction that is open for long is told with its process, and a table whose autovacuum is off', async () => {
+test('a table whose autovacuum is off is told, with what turns it on', async () => {
   const { db } = outbox;
-  // Nobody waits five minutes here: what is asked is whether a fault is found where there is one.
   await db.query(`ALTER TABLE :schema.deliveries SET (autovacuum_enabled = off)`);
   expect(of(await findings(), 'autovacuum', 'fault').todo).toMatch(/ALTER TABLE .*deliveries RESET/);
   await db.query(`ALTER TABLE :schema.deliveries RESET (autovacuum_enabled)`);
