@@ -1,3 +1,4 @@
+import { isStorableTime } from '../storableTime';
 import type { DeadLetterFilter } from '../workflows/messages';
 
 export interface DeadLetterOptions {
@@ -30,6 +31,6 @@ export const GIVEN_UP_BY_RELAY = `(SELECT true FROM :schema.deliveries d
 /** Read here and not by PostgreSQL, which knows other spellings, and would take one without a zone for its own. */
 function secondsOf(since: string): number {
   const ms = Date.parse(since);
-  if (Number.isNaN(ms)) throw new RangeError(`since ${JSON.stringify(since)} is no time; write it in ISO 8601`);
+  if (!isStorableTime(ms)) throw new RangeError(`since ${JSON.stringify(since)} is no time; write it in ISO 8601`);
   return ms / 1_000;
 }

@@ -14,13 +14,15 @@ const POSITIVE: readonly (keyof ConsumerTimings)[] = [
   'backoffMaxMs',
 ];
 const MAX_MS = 2_147_483_647;
+/** Temporal takes 1,000 bytes. A character of JavaScript is 3 of UTF-8 at most. */
+const MAX_QUEUE = 333;
 
 /** What a `join` signal says; `undefined`, with a line in the log, for whatever else was sent. */
 export function readJoin(input: unknown): JoinRequest | undefined {
   const { queue, timings } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>;
   // By its form only: a replay runs on a queue of another name, and would decide differently. Nobody answers on a queue
   // that no worker has, and the consumer forgets it.
-  if (typeof queue !== 'string' || !/^[^/].*\/[^/]+$/.test(queue) || queue.length > 500) {
+  if (!isQueue(queue)) {
     log.warn('A join signal was ignored: its queue is none of a worker');
     return undefined;
   }
@@ -30,6 +32,12 @@ export function readJoin(input: unknown): JoinRequest | undefined {
     return undefined;
   }
   return { queue, timings: read };
+}
+
+/** A name that Temporal refuses, as one with a control character or half a character, would fail the workflow task for ever. */
+function isQueue(given: unknown): given is string {
+  if (typeof given !== 'string' || given.length > MAX_QUEUE) return false;
+  return /^[^/].*\/[^/]+$/.test(given) && !/\p{Cc}/u.test(given) && given.isWellFormed();
 }
 
 function readTimings(given: unknown): ConsumerTimings | undefined {

@@ -1,5 +1,6 @@
 import { log } from '@temporalio/workflow';
 import { UUID } from '../event';
+import { isStorableTime } from '../storableTime';
 import type { DeadLetterFilter, ReemitRequest } from './messages';
 import type { ReemitOrder } from './state';
 
@@ -67,6 +68,6 @@ function filterProblem(name: string, value: unknown): string | undefined {
   // PostgreSQL refuses it, and the step would be tried for ever.
   if (value.includes('\0')) return `the filter ${name} holds a NUL`;
   if (name === 'companyId' && !UUID.test(value)) return 'the filter companyId must be a UUID';
-  if (name === 'since' && Number.isNaN(Date.parse(value))) return 'the filter since must be a time in ISO 8601';
+  if (name === 'since' && !isStorableTime(Date.parse(value))) return 'the filter since must be a time in ISO 8601';
   return undefined;
 }
