@@ -11,6 +11,7 @@ import { nanos } from 'nats';
 import type { NatsLink } from '../broker/link';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
+import { readAdvisory } from './advisory';
 import type { Graveyard } from './graveyard';
 import { managerOver, readStored } from './storedEvents';
 
@@ -73,7 +74,7 @@ export class Advisories {
 
   private async read(manager: JetStreamManager, message: JsMsg): Promise<boolean> {
     const { config, graveyard } = this.deps;
-    const advisory = sequenceIn(message);
+    const advisory = readAdvisory(message.data);
     if (!advisory) return (message.term('no advisory of a message that was given up'), false);
     const stored = await readStored(manager, config.nats, [advisory.sequence]);
     const rows = await graveyard.bury(stored, advisory.deliveries);
@@ -121,17 +122,5 @@ export class Advisories {
         max_age: nanos(SEVEN_DAYS_MS),
       });
     return name;
-  }
-}
-
-/** Anybody may publish to the subject, and an operator's stream may hold other things. */
-function sequenceIn(message: JsMsg): { sequence: number; deliveries: number } | undefined {
-  try {
-    const { stream_seq: sequence, deliveries } = message.json<{ stream_seq?: unknown; deliveries?: unknown }>();
-    if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || sequence < 1) return undefined;
-    const count = typeof deliveries === 'number' && deliveries >= 1 ? Math.floor(deliveries) : 1;
-    return { sequence, deliveries: count };
-  } catch {
-    return undefined;
   }
 }

@@ -3,6 +3,7 @@ import { v4 as randomId, v5 as nameId } from 'uuid';
 import { decodeHeaderValue } from '../broker/headers';
 import { DERIVED_HEADER, NAME, RESERVED_HEADER, UUID } from '../event';
 import type { IncomingEvent } from '../handlers/incoming';
+import { isStorableTime } from '../storableTime';
 import { readCloudEvent, type CloudEvent } from './cloudEvent';
 
 /** Namespace of the ids that foreign messages get. Changing it would make every such message a new event. */
@@ -77,7 +78,7 @@ function fieldsOf(headers: MsgHdrs | undefined): Fields {
 /** `<prefix>.<aggregate type>.<event type>`; of a longer subject the last token is the type. */
 function namesIn(subject: string, prefix: string): { aggregateType: string; eventType: string } {
   const tokens = (subject.startsWith(`${prefix}.`) ? subject.slice(prefix.length + 1) : subject).split('.');
-  const usable = (token: string | undefined) => clean(token ?? '').slice(0, 128) || 'unknown';
+  const usable = (token: string | undefined) => clean((token ?? '').slice(0, 128)) || 'unknown';
   return { aggregateType: usable(tokens[0]), eventType: usable(tokens.length > 1 ? tokens.at(-1) : undefined) };
 }
 
@@ -93,7 +94,7 @@ function maybeEmpty(fields: Fields, key: string): string | null {
 }
 
 function bounded(value: string | undefined): string | null {
-  return value === undefined ? null : clean(value).slice(0, MAX_TEXT);
+  return value === undefined ? null : clean(value.slice(0, MAX_TEXT));
 }
 
 function name(fields: Fields, key: string): string | undefined {
@@ -121,9 +122,13 @@ function timeOf(given: string | null, storedAt: Date | undefined): string {
   return timeIn(given) ?? (known ?? new Date()).toISOString().replace('Z', '000Z');
 }
 
+/** A time that both JavaScript and PostgreSQL read, and read as the same: no 30 February, which one of them takes for March. */
 function timeIn(given: string | null): string | null {
-  const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
-  return given !== null && iso.test(given) && !Number.isNaN(Date.parse(given)) ? given : null;
+  const iso = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/;
+  const day = given === null ? undefined : iso.exec(given)?.[1];
+  if (given === null || day === undefined || !isStorableTime(Date.parse(given))) return null;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day) ? given : null;
 }
 
 /** The publisher's own headers. Of our events not the attributes that were derived from the record. */
