@@ -31,15 +31,26 @@ const kept = (byDefault: string) =>
       return z.NEVER;
     });
 const onOff = z.enum(['on', 'off']).default('on');
-const postgresUrl = z.string().refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text), {
-  error: 'must be a URL such as postgres://user@host:5432/database',
+/** Its parts are decoded where a connection is made, whose failure would name neither the variable nor the cause. */
+const isUrl = (text: string) => {
+  if (!URL.canParse(text)) return false;
+  const { username, password, hostname, pathname } = new URL(text);
+  try {
+    [username, password, hostname, pathname].forEach(decodeURIComponent);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const ENCODED = 'with % in user and password written as %25';
+const postgresUrl = z.string().refine((text) => /^postgres(ql)?:\/\//.test(text) && isUrl(text), {
+  error: `must be a URL such as postgres://user@host:5432/database, ${ENCODED}`,
 });
 const natsUrls = z
   .string()
   .refine(
-    (text) =>
-      text.split(',').every((part) => URL.canParse(part.includes('://') ? part.trim() : `nats://${part.trim()}`)),
-    { error: 'must be a URL such as nats://host:4222, or several with commas between them' },
+    (text) => text.split(',').every((part) => isUrl(part.includes('://') ? part.trim() : `nats://${part.trim()}`)),
+    { error: `must be a URL such as nats://host:4222, or several with commas between them, ${ENCODED}` },
   );
 const file = z.string().refine((path) => existsSync(path), { error: 'names a file that does not exist' });
 /** As RFC 3986 has it, and short enough for the room that is kept for headers. */
