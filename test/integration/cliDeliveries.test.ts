@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { deliveryWorkflowId } from '../../src/deliveries/deliveryId';
+import { ownerOf } from '../support/database';
 import { deliveryOf, insertDelivery, insertLedger, ledgerOf, recordHandlers, setStatus } from '../support/deliveries';
 import { enqueue, event } from '../support/events';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 import { runCli } from '../support/runCli';
 
 /* No worker runs here: of a delivery run the test sees that it was started and what it was told. */
@@ -16,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => outbox.close());
 beforeEach(async () => {
-  await outbox.db.query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
+  await ownerOf(outbox.db).query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
   await recordHandlers(outbox.db, { mail: ['ThingHappened'], bill: ['ThingHappened'] });
 });
 

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordArchive } from '../../src/retention/archive';
 import { insertDoneLedger, insertRow } from '../support/aged';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, ownerOf, type TestDatabase } from '../support/database';
 import { insertDelivery } from '../support/deliveries';
+import '../support/printedRoles';
 import { runCli } from '../support/runCli';
 
 /* Without Temporal and NATS, which `runCli` sends nowhere. */
@@ -18,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   const { db } = database;
-  await db.query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
+  await ownerOf(db).query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
   await recordArchive(db, false);
   await insertDoneLedger(db, 700, '31 days');
   await insertDoneLedger(db, 3, '29 days');

@@ -3,6 +3,7 @@ import type { Status } from '../../src/cli/statusPage';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 import { runCli } from '../support/runCli';
 
 let outbox: TestOutbox;

@@ -1,6 +1,7 @@
 import { deliveryOf, insertDelivery, insertLedger, recordHandlers } from '../support/deliveries';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, ownerOf, type TestDatabase } from '../support/database';
 import { enqueue, event, events } from '../support/events';
+import '../support/printedRoles';
 import { runCli } from '../support/runCli';
 
 /* PostgreSQL alone: whoever asks what is stuck must be answered when nothing else is there. */
@@ -10,7 +11,9 @@ beforeAll(async () => {
   database = await cloneDatabase();
 });
 afterAll(() => database.drop());
-beforeEach(() => database.db.query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events'));
+beforeEach(() =>
+  ownerOf(database.db).query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events'),
+);
 
 const cli = (...args: string[]) =>
   runCli(args, { DATABASE_URL: database.url, OUTBOX_SCHEMA: database.schema, EVENT_BUS_BACKEND: 'db' });

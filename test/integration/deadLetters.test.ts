@@ -7,10 +7,11 @@ import { bumpFence } from '../../src/outbox/fence';
 import { bury, defer, markDone } from '../../src/outbox/settle';
 import { wakeChannel } from '../../src/postgres/channel';
 import { openDatabase, type Database, type Queryable } from '../../src/postgres/database';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, ownerOf, type TestDatabase } from '../support/database';
 import { enqueue, event, events } from '../support/events';
 import { deliveryOf, insertDelivery, setStatus } from '../support/deliveries';
 import { eventually } from '../support/eventually';
+import '../support/printedRoles';
 
 const PLENTY = { rows: 10_000, bytes: 4 * 1024 * 1024 };
 const COMPANY = '00000000-0000-4000-8000-00000000bbbb';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   ({ db, schema } = database);
 });
 afterAll(() => database.drop());
-beforeEach(() => db.query('TRUNCATE :schema.event_queue, :schema.deliveries RESTART IDENTITY'));
+beforeEach(() => ownerOf(db).query('TRUNCATE :schema.event_queue, :schema.deliveries RESTART IDENTITY'));
 
 const open = new Set<Client>();
 // What a failed test leaves open would hold back the next one's TRUNCATE.
@@ -356,7 +357,7 @@ describe('dead letters of handlers', () => {
   });
 
   it('are listed by reading no more than the page, however many rows and deliveries are dead or done', async () => {
-    await db.query(
+    await ownerOf(db).query(
       `WITH dead AS (
          INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload, status, failed_at)
          SELECT gen_random_uuid(), 'T', 't', 'a', '{}', 'dead_lettered', clock_timestamp() FROM generate_series(1, 20000)
@@ -364,7 +365,7 @@ describe('dead letters of handlers', () => {
        INSERT INTO :schema.deliveries (event_id, handler, state, failed_at, failure_reason, source, event_type, aggregate_type, aggregate_id)
        SELECT event_id, 'mail', 'dead', now() - interval '1 hour', 'r', 'outbox', 'T', 't', 'a' FROM dead`,
     );
-    await db.query('ANALYZE :schema.event_queue, :schema.deliveries');
+    await ownerOf(db).query('ANALYZE :schema.event_queue, :schema.deliveries');
     const client = new Client({ connectionString: database.url });
     await client.connect();
     open.add(client);

@@ -2,10 +2,12 @@ import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from 'nats';
 import { examine } from '../../src/doctor/examine';
 import type { Finding, Level } from '../../src/doctor/finding';
+import { ownerOf } from '../support/database';
 import { enqueue, event } from '../support/events';
 import { eventually } from '../support/eventually';
 import { recordHandlers } from '../support/deliveries';
 import { TestOutbox, type Settings } from '../support/outbox';
+import '../support/printedRoles';
 import { runCli } from '../support/runCli';
 
 let outbox: TestOutbox;
@@ -69,10 +71,10 @@ test('of servers that are away it says so, and looks at the others', async () =>
 test('a privilege that is missing is named with its GRANT, of a worker and of an application', async () => {
   const { db, database } = outbox;
   const [worker, app] = [`w_${database.schema}`, `a_${database.schema}`];
-  await db.query(`CREATE ROLE ${worker} LOGIN`);
-  await db.query(`CREATE ROLE ${app} LOGIN`);
-  await db.query(`GRANT USAGE ON SCHEMA :schema TO ${worker}, ${app}`);
-  await db.query(`GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA :schema TO ${worker}`);
+  await ownerOf(db).query(`CREATE ROLE ${worker} LOGIN`);
+  await ownerOf(db).query(`CREATE ROLE ${app} LOGIN`);
+  await ownerOf(db).query(`GRANT USAGE ON SCHEMA :schema TO ${worker}, ${app}`);
+  await ownerOf(db).query(`GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA :schema TO ${worker}`);
   try {
     const url = new URL(database.url);
     url.username = worker;
@@ -82,24 +84,24 @@ test('a privilege that is missing is named with its GRANT, of a worker and of an
     expect(faults[1]?.todo).toContain(
       `GRANT INSERT (event_id, event_type, aggregate_type, aggregate_id, company_id, org_unit_id, payload, headers, version, correlation_id, causation_id, occurred_at, available_at) ON "${database.schema}".event_queue TO "${app}"`,
     );
-    for (const { todo } of faults) await db.query((todo ?? '').replace(/^[^:]*: /, ''));
+    for (const { todo } of faults) await ownerOf(db).query((todo ?? '').replace(/^[^:]*: /, ''));
     const again = await findings({ DATABASE_URL: url.toString() }, app);
     expect(again.filter(({ check }) => check === 'privileges').map(({ level }) => level)).toEqual(['ok', 'ok']);
   } finally {
     for (const role of [worker, app]) {
-      await db.query(`DROP OWNED BY ${role}`);
-      await db.query(`DROP ROLE ${role}`);
+      await ownerOf(db).query(`DROP OWNED BY ${role}`);
+      await ownerOf(db).query(`DROP ROLE ${role}`);
     }
   }
 });
 
 test('tables that are older than this build are a fault, with the command', async () => {
   const { db } = outbox;
-  const { rows } = await db.query<{ version: number; name: string; breaking: boolean }>(
+  const { rows } = await ownerOf(db).query<{ version: number; name: string; breaking: boolean }>(
     `DELETE FROM :schema.outbox_migrations WHERE version = (SELECT max(version) FROM :schema.outbox_migrations) RETURNING version, name, breaking`,
   );
   const found = await findings();
-  await db.query(`INSERT INTO :schema.outbox_migrations (version, name, breaking) VALUES ($1, $2, $3)`, [
+  await ownerOf(db).query(`INSERT INTO :schema.outbox_migrations (version, name, breaking) VALUES ($1, $2, $3)`, [
     ...[rows[0]?.version, rows[0]?.name, rows[0]?.breaking],
   ]);
   expect(of(found, 'tables', 'fault').todo).toBe(`Run: OUTBOX_SCHEMA=${db.schema} outbox migrate`);
@@ -146,9 +148,9 @@ test('a namespace without the search attributes, and one that is not there, are 
 
 test('a table whose autovacuum is off is told, with what turns it on', async () => {
   const { db } = outbox;
-  await db.query(`ALTER TABLE :schema.deliveries SET (autovacuum_enabled = off)`);
+  await ownerOf(db).query(`ALTER TABLE :schema.deliveries SET (autovacuum_enabled = off)`);
   expect(of(await findings(), 'autovacuum', 'fault').todo).toMatch(/ALTER TABLE .*deliveries RESET/);
-  await db.query(`ALTER TABLE :schema.deliveries RESET (autovacuum_enabled)`);
+  await ownerOf(db).query(`ALTER TABLE :schema.deliveries RESET (autovacuum_enabled)`);
 });
 
 test('a message that was delivered and belongs to nobody is told by its sequence', async () => {

@@ -10,9 +10,10 @@ import type { NewEvent } from '../../src/event';
 import { defineEvent } from '../../src/handlers/defineEvent';
 import { enqueueEvents, type EnqueueOptions } from '../../src/outbox/enqueue';
 import { wakeChannel } from '../../src/postgres/channel';
-import { cloneDatabase, type TestDatabase, emptyDatabase } from '../support/database';
+import { cloneDatabase, emptyDatabase, producerOf, type TestDatabase } from '../support/database';
 import { enqueue, event, events } from '../support/events';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 /** Shortened from 5,000. */
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function inTransaction<T>(work: (client: Client) => Promise<T>, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT') {
-  const client = new Client({ connectionString: database.url });
+  const client = new Client({ connectionString: database.producerUrl });
   await client.connect();
   try {
     await client.query('BEGIN');
@@ -80,7 +81,7 @@ describe('enqueueEvents', () => {
     const counting = {
       query: (text: string, values?: unknown[]) => {
         statements++;
-        return db.pool.query(text, values);
+        return producerOf(db).pool.query(text, values);
       },
     };
     const own = '00000000-0000-4000-8000-00000000abcd';
@@ -343,7 +344,11 @@ describe('any JSON value', () => {
       fc.asyncProperty(fc.jsonValue({ stringUnit: unit, depthSize: 'large' }), async (payload) => {
         let ids: string[];
         try {
-          ids = await enqueueEvents(db.pool, [event({ payload })], { schema, wake: false, maxPayloadBytes: 1_500 });
+          ids = await enqueueEvents(producerOf(db).pool, [event({ payload })], {
+            schema,
+            wake: false,
+            maxPayloadBytes: 1_500,
+          });
         } catch (error) {
           if (!(error instanceof EnqueueError)) throw error;
           seen.refused++;
@@ -368,7 +373,9 @@ describe('any JSON value', () => {
   it('is stored at the deepest nesting that is accepted, which is far from what PostgreSQL refuses', async () => {
     const { schema, db } = database;
     const nested = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
-    const ids = await enqueueEvents(db.pool, [event({ payload: JSON.parse(nested(1_000)) as unknown })], { schema });
+    const ids = await enqueueEvents(producerOf(db).pool, [event({ payload: JSON.parse(nested(1_000)) as unknown })], {
+      schema,
+    });
     expect(await storedIds(ids)).toEqual(ids);
     await expect(db.query('SELECT $1::jsonb', [nested(5_000)])).resolves.toBeDefined();
   });

@@ -2,11 +2,13 @@ import { defineEvent } from '../../src/handlers/defineEvent';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { deliveryWorkflowId } from '../../src/deliveries/deliveryId';
 import { listDead } from '../../src/deadLetters/list';
+import { ownerOf } from '../support/database';
 import { ledgerOf } from '../support/deliveries';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows, unfinished } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 
 const Thing = defineEvent<'ThingHappened', { n: number }>('ThingHappened');
 
@@ -16,7 +18,7 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
 
   beforeEach(async () => {
     outbox = await TestOutbox.create({ EVENT_BUS_BACKEND: backend, EVENT_QUEUE_MAX_ATTEMPTS: '5' });
-    await outbox.db.query('CREATE TABLE effects (event_id uuid, n integer, entered bigserial)');
+    await ownerOf(outbox.db).query('CREATE TABLE effects (event_id uuid, n integer, entered bigserial)');
   });
   afterEach(() => outbox.close());
 

@@ -5,6 +5,7 @@ import { defineHandler } from '../../src/handlers/defineHandler';
 import { claimLedger } from '../../src/ledger/claim';
 import type { Database } from '../../src/postgres/database';
 import { attemptOf, claimed, eventRecord, standAlone } from '../support/attempts';
+import { ownerOf } from '../support/database';
 import { deliveryOf, insertDelivery } from '../support/deliveries';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
@@ -156,11 +157,11 @@ describe('the due time of a retry, by the clock of the database', () => {
 
 /** Keeps each due time that is written to `deliveries`. */
 async function watchDueTimes(db: Database) {
-  await db.query('CREATE TABLE due_times (event_id uuid, attempts integer, seconds float8, at bigserial)');
-  await db.query(`CREATE FUNCTION keep_due_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  await ownerOf(db).query('CREATE TABLE due_times (event_id uuid, attempts integer, seconds float8, at bigserial)');
+  await ownerOf(db).query(`CREATE FUNCTION keep_due_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO due_times VALUES (NEW.event_id, NEW.attempts, extract(epoch FROM NEW.next_at - NEW.touched_at));
     RETURN NULL; END $$`);
-  await db.query(`CREATE TRIGGER keep_due_time AFTER INSERT OR UPDATE OF next_at ON :schema.deliveries
+  await ownerOf(db).query(`CREATE TRIGGER keep_due_time AFTER INSERT OR UPDATE OF next_at ON :schema.deliveries
     FOR EACH ROW WHEN (NEW.state = 'waiting') EXECUTE FUNCTION keep_due_time()`);
   return {
     /** Attempts so far, and seconds until the next. */

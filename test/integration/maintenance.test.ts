@@ -4,6 +4,7 @@ import { createLogger } from '../../src/logger';
 import { insertDoneLedger, insertRow } from '../support/aged';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 
 let outbox: TestOutbox;
 beforeEach(async () => {

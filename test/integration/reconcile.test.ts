@@ -7,11 +7,12 @@ import { defineHandler } from '../../src/handlers/defineHandler';
 import { overNats } from '../../src/reconcile/connect';
 import { compare, reconcile, type ReconcileOptions } from '../../src/reconcile/reconcile';
 import type { Reconciliation } from '../../src/reconcile/result';
-import { emptyDatabase } from '../support/database';
+import { emptyDatabase, ownerOf } from '../support/database';
 import { insertDelivery, insertLedger, recordHandlers } from '../support/deliveries';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 import { Proxy } from '../support/proxy';
 import { runCli } from '../support/runCli';
 
@@ -359,7 +360,9 @@ describe('backend nats without a worker', () => {
     const stored = (await outbox.messages()).find(({ eventId }) => eventId === id);
     await outbox.manager.streams.deleteMessage(outbox.config().nats.stream, stored!.seq);
     expect(await reconcile(outbox.config())).toMatchObject({ verdict: 'faults', lost: { shown: [{ eventId: id }] } });
-    await outbox.db.query(`UPDATE :schema.outbox_migrations SET applied_at = clock_timestamp() WHERE version = 2`);
+    await ownerOf(outbox.db).query(
+      `UPDATE :schema.outbox_migrations SET applied_at = clock_timestamp() WHERE version = 2`,
+    );
     expect(await reconcile(outbox.config())).toMatchObject({
       verdict: 'agrees',
       lost: NOTHING,
@@ -419,7 +422,7 @@ describe('backend db', () => {
   });
   afterAll(() => outbox.close());
   beforeEach(async () => {
-    await outbox.db.query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
+    await ownerOf(outbox.db).query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
     await recordHandlers(outbox.db, { one: ['ThingHappened'], two: ['ThingHappened'] });
   });
 

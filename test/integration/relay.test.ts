@@ -1,6 +1,7 @@
 import { TestOutbox } from '../support/outbox';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
+import '../support/printedRoles';
 
 describe('the relay', () => {
   let outbox: TestOutbox;

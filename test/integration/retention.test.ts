@@ -8,8 +8,9 @@ import { policyOf, type Kind } from '../../src/retention/policy';
 import { countPrunable, prune, type PruneOptions } from '../../src/retention/prune';
 import { insertAgedLedger, insertDoneLedger, insertRow } from '../support/aged';
 import { eventRecord } from '../support/attempts';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, ownerOf, type TestDatabase } from '../support/database';
 import { deliveryOf, insertDelivery } from '../support/deliveries';
+import '../support/printedRoles';
 
 let database: TestDatabase;
 let db: Database;
@@ -19,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await db.query('TRUNCATE :schema.event_queue, :schema.processed_events, :schema.deliveries');
+  await ownerOf(db).query('TRUNCATE :schema.event_queue, :schema.processed_events, :schema.deliveries');
   await recordArchive(db, false);
 });
 
@@ -114,7 +115,7 @@ describe('rows that are done', () => {
   });
 
   it('are found behind thousands of rows that stay, in any order of their ends', async () => {
-    await db.query(
+    await ownerOf(db).query(
       `INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload, status, published_at, failed_at)
        SELECT gen_random_uuid(), 'T', 't', 'a', '{}', CASE WHEN n % 3 = 0 THEN 'dead_lettered' WHEN n % 3 = 1 THEN 'pending' ELSE 'done' END,
               CASE WHEN n % 3 = 2 THEN now() - interval '1 hour' END, CASE WHEN n % 3 = 0 THEN now() END FROM generate_series(1, 12000) AS n`,

@@ -3,9 +3,10 @@ import { forgetHandler } from '../../src/deliveries/forgetHandler';
 import { settleRow } from '../../src/deliveries/settleRow';
 import { skipDelivery } from '../../src/deliveries/skip';
 import type { Database } from '../../src/postgres/database';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, ownerOf, type TestDatabase } from '../support/database';
 import { deliveryOf, insertDelivery, insertLedger, ledgerOf, recordHandlers, setStatus } from '../support/deliveries';
 import { enqueue, event } from '../support/events';
+import '../support/printedRoles';
 
 let database: TestDatabase;
 let db: Database;
@@ -14,7 +15,7 @@ beforeAll(async () => {
   ({ db } = database);
 });
 afterAll(() => database.drop());
-beforeEach(() => db.query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events'));
+beforeEach(() => ownerOf(db).query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events'));
 
 const statusOf = async (eventId: string) => {
   const { rows } = await db.query<{ status: string }>(`SELECT status FROM :schema.event_queue WHERE event_id = $1`, [

@@ -10,6 +10,7 @@ import { enqueue, event } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 
 describe('the sweep', () => {
   let outbox: TestOutbox;

@@ -1,10 +1,12 @@
 import { defineEvent } from '../../src/handlers/defineEvent';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import type { Transaction } from '../../src/handlers/defineHandler';
+import { ownerOf } from '../support/database';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
+import '../support/printedRoles';
 
 const Thing = defineEvent<'ThingHappened', { n: number }>('ThingHappened');
 
@@ -13,7 +15,7 @@ describe('a transactional handler', () => {
   let outbox: TestOutbox;
   beforeEach(async () => {
     outbox = await TestOutbox.create({ EVENT_BUS_BACKEND: 'db', EVENT_QUEUE_MAX_ATTEMPTS: '2' });
-    await outbox.db.query(
+    await ownerOf(outbox.db).query(
       'CREATE TABLE effects (n integer PRIMARY KEY, twin integer, UNIQUE (twin) DEFERRABLE INITIALLY DEFERRED)',
     );
   });

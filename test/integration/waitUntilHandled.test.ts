@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { DeadLetterError, NotHandledError, UnknownHandlerError } from '../../src/errors';
 import type { Database, Queryable } from '../../src/postgres/database';
 import { waitUntilHandled } from '../../src/waitUntilHandled';
-import { cloneDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, ownerOf, type TestDatabase } from '../support/database';
 import { insertDelivery, insertLedger, recordHandlers, setStatus } from '../support/deliveries';
 import { enqueue, event } from '../support/events';
 import { eventually } from '../support/eventually';
+import '../support/printedRoles';
 
 let database: TestDatabase;
 let db: Database;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await db.query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
+  await ownerOf(db).query('TRUNCATE :schema.event_queue, :schema.deliveries, :schema.processed_events');
   await recordHandlers(db, { mail: ['ThingHappened', 'Other'], bill: ['ThingHappened'], idle: ['Nothing'] });
 });
 

@@ -1,9 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { enqueueEvents } from '../../src/outbox/enqueue';
 import { openDatabase, type Database } from '../../src/postgres/database';
 import { lackingPrivileges } from '../../src/postgres/roles';
-import { emptyDatabase, type TestDatabase } from '../support/database';
+import { cloneDatabase, emptyDatabase, producerOf, type TestDatabase } from '../support/database';
 import { TEST_ROLES } from '../support/environment';
 import { event } from '../support/events';
+import { ROOT } from '../support/markdown';
+import '../support/printedRoles';
 import { runCli } from '../support/runCli';
 
 const NAMES = [
@@ -57,6 +61,30 @@ describe('the grants that `outbox migrate --roles` prints', () => {
       table: 'event_queue',
       privilege: 'DELETE',
     });
+  });
+
+  it('are in force in the suites that decision 25 names, and in no other', async () => {
+    const folder = join(ROOT, 'test', 'integration');
+    const importing = readdirSync(folder).filter((file) => readFileSync(join(folder, file), 'utf8').includes(`'../support/printedRoles'`)); // prettier-ignore
+    const decision = readFileSync(join(ROOT, 'docs', 'adr', '0025-security.md'), 'utf8');
+    const named = /under the worker role with[^:]*:(.*?)All other suites/s.exec(decision)?.[1] ?? '';
+    expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => `${name}.test.ts`).sort()).toEqual(importing.sort());
+
+    const cloned = await cloneDatabase(1);
+    try {
+      for (const [db, role] of [
+        [cloned.db, TEST_ROLES.worker],
+        [producerOf(cloned.db), TEST_ROLES.app],
+      ] as const) {
+        const { rows } = await db.query(
+          `SELECT current_user AS who, rolsuper AS super, (SELECT count(*)::integer FROM pg_tables WHERE tableowner = current_user) AS tables
+             FROM pg_roles WHERE rolname = current_user`,
+        );
+        expect(rows).toEqual([{ who: role, super: false, tables: 0 }]);
+      }
+    } finally {
+      await cloned.drop();
+    }
   });
 
   it('let the application write events, with all that they may have, and wake the relay', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../src/postgres/database';
+import { ownerOf } from './database';
 
 export interface AgedRow {
   readonly eventId?: string;
@@ -15,7 +16,7 @@ export async function insertRow(
   status: 'pending' | 'deferred' | 'processing' | 'retrying' | 'done' | 'dead_lettered',
   { eventId = randomUUID(), age, type = 'ThingHappened', payload = '{}' }: AgedRow,
 ): Promise<string> {
-  await db.query(
+  await ownerOf(db).query(
     `INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload, status, occurred_at,
        available_at, published_at, failed_at, failure_reason, retry_at, claimed_at, claim_token)
      SELECT $1, $2, 'thing', 'a', $3, $4, at, at, CASE WHEN $4 = 'done' THEN at END,

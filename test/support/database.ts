@@ -15,22 +15,30 @@ export interface TestDatabase {
   readonly db: Database;
   /** As the owner of the tables; for a test that alters them. */
   readonly owner: Database;
+  /** As whoever writes events: under roles, the application's. */
+  readonly producerUrl: string;
   drop(): Promise<void>;
 }
 
 /**
  * Whether tests run as in production: producers, workers and verbs under the roles of `outbox migrate --roles`, with
- * exactly the grants that it prints. For all tests with OUTBOX_TEST_ROLES=on; some always do (test/roles).
+ * exactly the grants that it prints. Test files that import `printedRoles` do; the others run as the owner.
  */
 export function underRoles(): boolean {
   return process.env.OUTBOX_TEST_ROLES === 'on';
 }
 
 const producers = new WeakMap<Database, Database>();
+const owners = new WeakMap<Database, Database>();
 
 /** Who writes events where `db` is the worker's: under roles, somebody who can do nothing else. */
 export function producerOf(db: Database): Database {
   return producers.get(db) ?? db;
+}
+
+/** Who arranges what no worker may: other tables, empty ones, and rows in states that only time or another build makes. */
+export function ownerOf(db: Database): Database {
+  return owners.get(db) ?? db;
 }
 
 /** A database cloned from the migrated template, with its schema renamed. */
@@ -38,8 +46,12 @@ export async function cloneDatabase(poolSize = 4): Promise<TestDatabase> {
   const name = `t_${randomBytes(6).toString('hex')}`;
   return makeDatabase(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE}`, name, name, poolSize, async (db) => {
     await db.query(`ALTER SCHEMA ${TEMPLATE_SCHEMA} RENAME TO ${name}`);
-    if (underRoles()) for (const statement of roleStatements(name, TEST_ROLES)) await db.query(statement);
-    return underRoles();
+    if (!underRoles()) return false;
+    for (const statement of roleStatements(name, TEST_ROLES)) await db.query(statement);
+    // Tables of the application, which are no business of the printed grants: its handlers write to them.
+    for (const kind of ['TABLES', 'SEQUENCES'])
+      await db.query(`ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON ${kind} TO ${TEST_ROLES.worker}`);
+    return true;
   });
 }
 
@@ -68,6 +80,7 @@ async function makeDatabase(
   if (roles) {
     const producer = open(asRole(ownerUrl, TEST_ROLES.app));
     producers.set(db, producer);
+    owners.set(db, owner);
     opened.add(producer);
   }
   return {
@@ -75,6 +88,7 @@ async function makeDatabase(
     schema,
     db,
     owner,
+    producerUrl: roles ? asRole(ownerUrl, TEST_ROLES.app) : ownerUrl,
     drop: async () => {
       await Promise.all([...opened].map((each) => each.close()));
       await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

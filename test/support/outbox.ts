@@ -9,7 +9,7 @@ import type { Logger } from '../../src/logger';
 import { installRuntime } from '../../src/temporal/runtime';
 import { runWorker, type RunWorkerOptions } from '../../src/worker';
 import type { RelayStatus } from '../../src/workflows/messages';
-import { cloneDatabase, type TestDatabase } from './database';
+import { cloneDatabase, underRoles, type TestDatabase } from './database';
 import { testEnvironment } from './environment';
 import { eventually } from './eventually';
 
@@ -102,6 +102,7 @@ export class TestOutbox {
         TEMPORAL_ADDRESS: temporalAddress,
         OUTBOX_STREAM: `S_${database.schema}`,
         OUTBOX_SUBJECT_PREFIX: `e_${database.schema}`,
+        ...(underRoles() && { OUTBOX_MIGRATE: 'off' }),
         ...settings,
       },
       new Client({ connection }),
