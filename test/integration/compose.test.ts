@@ -42,7 +42,7 @@ describe('docker-compose.yml, as Docker Compose reads it', () => {
           'temporal-namespace',
           'temporal-ui',
         ],
-        ...['migrate-outbox', 'migrate-diary', 'server', 'worker', 'metadata'],
+        ...['migrate-outbox', 'migrate-diary', 'grants', 'server', 'worker', 'metadata'],
       ].sort(),
     );
     expect(inProfile('monitoring').sort()).toEqual(['grafana', 'prometheus']);

@@ -44,6 +44,7 @@ describe('the image and its services, built and run by hand', () => {
   let image: Awaited<ReturnType<typeof buildByHand>>;
   let replacements: [string, string][];
   let admin: Pool;
+  let postgresUrl: string;
 
   beforeAll(async () => {
     // The image's user must get in.
@@ -54,10 +55,11 @@ describe('the image and its services, built and run by hand', () => {
 
     const postgres = await own.postgres();
     const temporal = await own.temporal();
-    admin = new Pool({ connectionString: postgres.url, max: 2 });
+    postgresUrl = postgres.url;
+    admin = new Pool({ connectionString: postgresUrl, max: 2 });
     // PostgreSQL may end the last connection before this pool has closed it.
     admin.on('error', () => undefined);
-    await admin.query(databaseScript(secrets.DIARY_DATABASE_PASSWORD ?? ''));
+    await admin.query(databaseScript(secrets));
     await admin.query('CREATE DATABASE diary OWNER diary');
     mkdirSync(join(data, 'objects'), { recursive: true });
     if (as) chownSync(join(data, 'objects'), as.uid, as.gid);
@@ -167,6 +169,38 @@ describe('the image and its services, built and run by hand', () => {
     expect(run()).toEqual(made);
   });
 
+  it('makes Temporal’s two databases by the script of temporal-schema, and ends where its tool fails', () => {
+    console.warn(
+      'temporal-sql-tool is in no registry that tests use: the script runs with a stand-in, which shows what it would be told, and not that a schema comes of it.',
+    );
+    const { environment = {}, command } = services['temporal-schema'] as Service;
+    const tools = join(directory, 'tools');
+    mkdirSync(tools);
+    const tool = join(tools, 'temporal-sql-tool');
+    writeFileSync(
+      tool,
+      `#!/bin/sh\necho "$SQL_PLUGIN $SQL_HOST $SQL_USER $SQL_PASSWORD: $*"\n[ "$*" != "$FAILING" ]\n`,
+    );
+    chmodSync(tool, 0o755);
+    const run = (failing: string) =>
+      spawnSync('sh', [join(REPOSITORY, 'ops', (command ?? [])[1] ?? '')], {
+        encoding: 'utf8',
+        env: { ...environment, FAILING: failing, PATH: [tools, process.env.PATH].join(delimiter) },
+      });
+    const as = `postgres12 temporal-postgres temporal ${secrets.TEMPORAL_DATABASE_PASSWORD}`;
+    const steps = [
+      ['temporal', 'temporal'],
+      ['temporal_visibility', 'visibility'],
+    ].flatMap(([database, schema]) => [
+      `--database ${database} create`,
+      `--database ${database} setup-schema --version 0.0`,
+      `--database ${database} update-schema --schema-dir /etc/temporal/schema/postgresql/v12/${schema}/versioned`,
+    ]);
+    expect(run('')).toMatchObject({ status: 0, stderr: '', stdout: steps.map((step) => `${as}: ${step}\n`).join('') });
+    const cut = run(steps[2] ?? '');
+    expect({ failed: cut.status !== 0, said: cut.stdout.trim().split('\n').length }).toEqual({ failed: true, said: 3 });
+  });
+
   it('brings the tables up to date, serves, handles a review to its poster, and stops in time with exit code 0', async () => {
     const nats = await startNats();
     const metadata = start('metadata');
@@ -174,7 +208,9 @@ describe('the image and its services, built and run by hand', () => {
     await runs('migrate-outbox');
     await runs('migrate-diary');
     // At each `up` once more.
+    await runs('grants');
     await Promise.all([runs('migrate-outbox'), runs('migrate-diary')]);
+    await runs('grants');
     const server = start('server');
     const worker = start('worker');
     await healthy('server');
@@ -194,6 +230,9 @@ describe('the image and its services, built and run by hand', () => {
       'the film in the index',
     );
     expect(found).toContain('The Land Girls');
+    expect(await connectedRoles()).toEqual(['diary_server', 'diary_worker']);
+    expect(await mayOnOutbox('diary_server')).toEqual([]);
+    expect(await mayOnOutbox('diary_worker')).toEqual(['DELETE', 'SELECT', 'UPDATE']);
     expect(JSON.parse(await runs('worker', ['outbox', 'status', '--json']))).toMatchObject({
       relay: { state: 'running' },
     });
@@ -208,6 +247,30 @@ describe('the image and its services, built and run by hand', () => {
     nats.kill('SIGTERM');
     await ended(nats);
   });
+
+  /** Who has a connection to the application's database. */
+  async function connectedRoles(): Promise<string[]> {
+    const { rows } = await admin.query<{ role: string }>(
+      `SELECT DISTINCT usename AS role FROM pg_stat_activity WHERE datname = 'diary' ORDER BY 1`,
+    );
+    return rows.map(({ role }) => role);
+  }
+
+  /** What a role may do with whole events; writing some columns of one is no part of it. */
+  async function mayOnOutbox(role: string): Promise<string[]> {
+    const owner = new Pool({ connectionString: `${postgresUrl.replace(/[^/]*$/, '')}diary`, max: 1 });
+    owner.on('error', () => undefined);
+    try {
+      const { rows } = await owner.query<{ may: string }>(
+        `SELECT may FROM unnest(ARRAY['DELETE', 'INSERT', 'SELECT', 'TRUNCATE', 'UPDATE']) AS may
+          WHERE has_table_privilege($1, 'event_queue', may)`,
+        [role],
+      );
+      return rows.map(({ may }) => may);
+    } finally {
+      await owner.end();
+    }
+  }
 
   /** By the configuration that is mounted into its container, with the password of its environment. */
   async function startNats(): Promise<ChildProcess> {
@@ -240,11 +303,14 @@ async function put(url: string, body: object): Promise<void> {
 }
 
 /** What the image's psql does with `ops/compose/postgres.sql`, but for the database, which cannot be made in one go with a role. */
-function databaseScript(password: string): string {
+function databaseScript(secrets: Readonly<Record<string, string>>): string {
   const text = readFileSync(join(REPOSITORY, 'ops', 'compose', 'postgres.sql'), 'utf8');
-  return text
-    .replace(/^\\getenv password DIARY_DATABASE_PASSWORD$/m, '')
-    .replace(`:'password'`, `'${password}'`)
+  const variables = [...text.matchAll(/^\\getenv (\w+) (\w+)$/gm)];
+  return variables
+    .reduce(
+      (all, [line, name, secret = '']) => all.replace(line, '').replace(`:'${name}'`, `'${secrets[secret]}'`),
+      text,
+    )
     .replace('CREATE DATABASE diary OWNER diary;', '');
 }
 

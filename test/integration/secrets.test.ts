@@ -92,7 +92,7 @@ describe('no password, no key and no body', () => {
   async function run(what: string, args: readonly string[], away: Settings = {}): Promise<string> {
     const outside = Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR)$/.test(name));
     const text = await new Promise<string>((resolve) => {
-      const env = { ...Object.fromEntries(outside), ...settings, ...away } as NodeJS.ProcessEnv;
+      const env = { ...Object.fromEntries(outside), ...settings, ...away };
       execFile(process.execPath, [join(DIST, 'cli.js'), ...args], { env }, (error, stdout, stderr) =>
         resolve(`${stdout}${stderr}\nexit code ${error ? String(error.code) : 0}`),
       );
