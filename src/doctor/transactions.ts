@@ -18,6 +18,9 @@ const PREPARED = `
    WHERE prepared < clock_timestamp() - $1::float8 * interval '1 millisecond' AND database = current_database()
    ORDER BY prepared LIMIT 5`;
 
+/** PostgreSQL hides from others since when a session's transaction has been open. */
+const SEES_ALL = `SELECT current_user::text AS me, pg_has_role('pg_read_all_stats', 'USAGE') AS "seesAll"`;
+
 /** What keeps dead rows from being removed: vacuum takes nothing that an open transaction may still see. */
 export const transactions: Check = {
   name: 'old transactions',
@@ -45,5 +48,14 @@ export async function findOlderThan(db: Database, oldMs: number): Promise<Found[
       ),
     ),
   ];
+  const { rows } = await db.query<{ me: string; seesAll: boolean }>(SEES_ALL);
+  for (const { me } of rows.filter(({ seesAll }) => !seesAll)) {
+    found.push(
+      warning(
+        `Only transactions of ${me} itself were looked at: PostgreSQL hides those of other roles.`,
+        `Run as a superuser: GRANT pg_read_all_stats TO "${me.replaceAll('"', '""')}"`,
+      ),
+    );
+  }
   return found.length > 0 ? found : [ok(`No transaction of this database is older than ${duration(oldMs)}.`)];
 }

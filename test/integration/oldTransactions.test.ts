@@ -67,3 +67,22 @@ test('one that has just begun is nothing to tell', async () => {
     { level: 'ok', what: 'No transaction of this database is older than 5 min.', todo: null },
   ]);
 });
+
+test('a role from which PostgreSQL hides the transactions of others is told so, with the grant that ends it', async () => {
+  await db.query('CREATE ROLE looker LOGIN');
+  const its = new URL(url);
+  its.username = 'looker';
+  const looker = openDatabase({ url: its.toString(), schema: 'public', poolSize: 1 });
+  try {
+    await eventually(async () => (await findOlderThan(db, OLD_MS))[0]?.level === 'warning');
+    const found = await findOlderThan(looker, OLD_MS);
+    expect(found).toMatchObject([
+      { level: 'warning', what: expect.stringMatching(/^Only transactions of looker/) as string },
+    ]);
+    await db.query(/GRANT .*/.exec(found[0]?.todo ?? '')?.[0] ?? '');
+    const now = await findOlderThan(looker, OLD_MS);
+    expect(now).toMatchObject([{ what: expect.stringMatching(/^A transaction of the report/) as string }]);
+  } finally {
+    await looker.close();
+  }
+});

@@ -6,7 +6,10 @@ const away = { available: false as const, reason: 'away' };
 
 function lookAt(atMs: number, published: number, recent: readonly RecentStep[] = []): Look {
   const relay = { available: true, totals: { published }, recent } as unknown as Look['status']['relay'];
-  return { atMs, status: { relay, consumer: null, stream: null, database: away, deliveryRuns: away, maintenance: away } };
+  return {
+    atMs,
+    status: { relay, consumer: null, stream: null, database: away, deliveryRuns: away, maintenance: away },
+  };
 }
 
 describe('rates', () => {
