@@ -23,7 +23,7 @@ export function addStatus(program: Command): void {
     .command('status')
     .summary('show the relay, and what waits in the outbox')
     .description(
-      'Shows what relay and consumer say of themselves, what the stream holds for the handlers, what the database counts, and what its handlers have open. When Temporal, NATS or PostgreSQL is away, the rest is shown all the same.',
+      'Shows what relay and consumer say of themselves, what the stream holds for the handlers, what the database counts, what its handlers have open, and when the clean-up ran and runs next. When Temporal, NATS or PostgreSQL is away, the rest is shown all the same.',
     )
     .option('-w, --watch', 'show it again and again, until Ctrl-C')
     .option('--interval <seconds>', 'with --watch: time between two looks', positive, 2)

@@ -64,6 +64,25 @@ test('a pause is shown with its time, for the relay alone, and rates are known w
   await runCli(['resume'], outbox.settings);
 });
 
+test('the last and the next run of the clean-up are shown, and that its schedule is paused, or gone', async () => {
+  const found = await eventually(async () => {
+    const { maintenance } = await status();
+    return maintenance.available && maintenance.last?.status === 'completed' ? maintenance : undefined;
+  }, 120_000);
+  expect(found).toMatchObject({ scheduleId: `outbox-maintenance/${outbox.database.schema}`, paused: false });
+  expect(Date.parse(found.nextAt ?? '')).toBeGreaterThan(Date.parse(found.last?.at ?? ''));
+  const page = async () => (await runCli(['status'], outbox.settings)).stdout;
+  expect(await page()).toMatch(/Clean-up {2}[^]*last run +\d{4}-.*, completed\n +next run +\d{4}-/);
+  await outbox.maintenance().pause();
+  expect((await status()).maintenance).toMatchObject({ paused: true, nextAt: null });
+  expect(await page()).toMatch(/next run +none, the schedule is paused/);
+  await outbox.maintenance().delete();
+  expect((await status()).maintenance).toMatchObject({
+    available: false,
+    reason: expect.stringMatching(/There is no schedule .*`outbox prune` removes them by hand/) as string,
+  });
+});
+
 test('without NATS, or without Temporal, the rest is shown all the same', async () => {
   const withoutNats = await status({ NATS_URL: 'nats://127.0.0.1:1' });
   expect(withoutNats).toMatchObject({
@@ -74,6 +93,7 @@ test('without NATS, or without Temporal, the rest is shown all the same', async 
   const withoutTemporal = await status({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
   expect(withoutTemporal).toMatchObject({
     ...{ relay: { available: false }, consumer: { available: false }, deliveryRuns: { available: false } },
+    maintenance: { available: false },
     ...{ stream: { available: true }, database: { available: true } },
   });
 });
