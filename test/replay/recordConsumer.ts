@@ -76,7 +76,7 @@ const lostWorker: Recorder = async (recording) => {
   await outbox.startWorker(QUICK, { handlers: [failing('mended', 0)] });
   const doomed = await outbox.spawnWorker(
     { ...QUICK, ...NEUTRAL_PROCESS },
-    { handlers: require.resolve('./dyingHandler.mjs') },
+    { handlers: require.resolve('../support/dyingHandler.mjs') },
   );
   const { workflowId } = outbox.consumer();
   const runId = await runIdOf(outbox, workflowId);

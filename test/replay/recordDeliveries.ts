@@ -94,7 +94,7 @@ const deadAndReemitted: Recorder = async (recording) => {
 /** Killed in an attempt, whose end nobody has written; the next worker tries again. */
 const lostWorker: Recorder = async (recording) => {
   const outbox = await TestOutbox.create({ ...DB, OUTBOX_BACKOFF_FIRST_MS: '2000' });
-  const handlers = require.resolve('./dyingHandler.mjs');
+  const handlers = require.resolve('../support/dyingHandler.mjs');
   const first = await outbox.spawnWorker(NEUTRAL_PROCESS, { handlers });
   const [id = ''] = await enqueue(outbox.db, [event()]);
   const run = runOf(outbox, id);
