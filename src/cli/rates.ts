@@ -18,10 +18,14 @@ export interface Look {
   readonly status: Omit<Status, 'rates'>;
 }
 
-/** Between two looks, where there were two; else of the last minute, as relay and consumer remember it. */
-export function ratesOf(look: Look, before: Look | undefined, nowMs: number): Rates {
-  const { relay, consumer } = look.status;
+/**
+ * Between two looks, where there were two; else of the last minute, as relay and consumer remember it. What the time is then,
+ * the database says: the clock of a laptop that is minutes off would make the minute another one.
+ */
+export function ratesOf(look: Look, before: Look | undefined): Rates {
+  const { relay, consumer, database } = look.status;
   if (!before) {
+    const nowMs = database.available ? Date.parse(database.at) : undefined;
     return {
       over: 'the last minute',
       enqueued: null,
@@ -44,9 +48,9 @@ export function ratesOf(look: Look, before: Look | undefined, nowMs: number): Ra
   };
 }
 
-function lately(steps: readonly RecentStep[] | undefined, nowMs: number): number | null {
+function lately(steps: readonly RecentStep[] | undefined, nowMs: number | undefined): number | null {
   // A relay of an older build remembers nothing.
-  if (!steps) return null;
+  if (!steps || nowMs === undefined) return null;
   const count = steps.filter(([at]) => at > nowMs - MINUTE_MS).reduce((sum, [, each]) => sum + each, 0);
   return round(count / (MINUTE_MS / 1_000));
 }

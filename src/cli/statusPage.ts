@@ -22,7 +22,14 @@ export interface Status {
     readonly inHand: number | null;
     readonly redelivered: number | null;
   }> | null;
-  readonly database: Half<Backlog & { readonly schema: string; readonly handlers: readonly HandlerCount[] }>;
+  readonly database: Half<
+    Backlog & {
+      readonly schema: string;
+      readonly handlers: readonly HandlerCount[];
+      /** When this was read, ISO 8601, by the database's clock. */
+      readonly at: string;
+    }
+  >;
   /** As Temporal lists them, some seconds late; failed ones for as long as the namespace keeps them. */
   readonly deliveryRuns: Half<{ readonly open: number; readonly failed: number }>;
   /** The clean-up's schedule. */

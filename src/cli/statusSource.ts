@@ -3,6 +3,7 @@ import type { NatsLink } from '../broker/link';
 import { countByHandler } from '../deliveries/handlerCounts';
 import { readBacklog } from '../outbox/backlog';
 import { openDatabase, type Database } from '../postgres/database';
+import { databaseNow } from '../postgres/now';
 import { statusQuery as consumerStatusQuery } from '../workflows/consumerMessages';
 import { statusQuery } from '../workflows/messages';
 import { explained } from './database';
@@ -45,7 +46,7 @@ export class StatusSource {
       half(() => this.readDatabase()),
     ]);
     const look = { atMs: performance.now(), status: { relay, consumer, stream, database, deliveryRuns, maintenance } };
-    const rates = ratesOf(look, this.before, Date.now());
+    const rates = ratesOf(look, this.before);
     this.before = look;
     return { ...look.status, rates };
   }
@@ -126,7 +127,9 @@ export class StatusSource {
   private async readDatabase() {
     try {
       const backlog = await readBacklog(this.db);
-      return { schema: this.config.schema, ...backlog, handlers: await countByHandler(this.db) };
+      const handlers = await countByHandler(this.db);
+      const at = new Date(await databaseNow(this.db)).toISOString();
+      return { schema: this.config.schema, at, ...backlog, handlers };
     } catch (error) {
       throw explained(error, this.config);
     }

@@ -1,5 +1,6 @@
 import { readStreamInfo } from '../broker/streamState';
 import { duration } from '../cli/output';
+import { databaseNow } from '../postgres/now';
 import { ok, usesStream, warning, type Check, type Found, type Patient } from './finding';
 
 /** Beyond it times in logs of two hosts cannot be put in order by eye. */
@@ -44,10 +45,7 @@ async function ask(name: string, time: () => Promise<number>): Promise<ClockRead
 async function databaseTime({ db }: Patient): Promise<number> {
   // The first query of a pool connects, which would count as a part of the way.
   await db.query('SELECT 1');
-  const { rows } = await db.query<{ now: number }>(
-    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
-  );
-  return rows[0]?.now ?? NaN;
+  return databaseNow(db);
 }
 
 async function natsTime(patient: Patient): Promise<ClockReading | undefined> {

@@ -4,26 +4,34 @@ import { counted, type RecentStep } from '../../src/workflows/recent';
 
 const away = { available: false as const, reason: 'away' };
 
-function lookAt(atMs: number, published: number, recent: readonly RecentStep[] = []): Look {
+/** @param databaseMs what the database's clock says; without it the database is away */
+function lookAt(atMs: number, published: number, recent: readonly RecentStep[] = [], databaseMs?: number): Look {
   const relay = { available: true, totals: { published }, recent } as unknown as Look['status']['relay'];
-  return {
-    atMs,
-    status: { relay, consumer: null, stream: null, database: away, deliveryRuns: away, maintenance: away },
-  };
+  const at = new Date(databaseMs ?? 0).toISOString();
+  const database = databaseMs === undefined ? away : ({ available: true, at } as Look['status']['database']);
+  return { atMs, status: { relay, consumer: null, stream: null, database, deliveryRuns: away, maintenance: away } };
 }
 
 describe('rates', () => {
   test('of one look are those of the last minute, as the relay remembers it', () => {
     let steps: readonly RecentStep[] = [];
     for (const second of [0, 1, 50, 90]) steps = counted(steps, 60, new Date(1_000 * second));
-    expect(ratesOf(lookAt(0, 240, steps), undefined, 95_000)).toMatchObject({ published: 2, handled: null });
+    expect(ratesOf(lookAt(0, 240, steps, 95_000), undefined)).toMatchObject({ published: 2, handled: null });
     // The relay has been idle since, so that nothing has been taken out of its memory.
-    expect(ratesOf(lookAt(0, 240, steps), undefined, 400_000)).toMatchObject({ published: 0 });
+    expect(ratesOf(lookAt(0, 240, steps, 400_000), undefined)).toMatchObject({ published: 0 });
+  });
+
+  test('of the last minute do not depend on the clock of whoever asks, and are unknown while no other tells the time', () => {
+    const steps = counted([], 120, new Date(1_000_000));
+    jest.useFakeTimers({ now: 1_000_000 + 3_600_000, doNotFake: ['performance'] });
+    expect(ratesOf(lookAt(0, 120, steps, 1_010_000), undefined)).toMatchObject({ published: 2 });
+    expect(ratesOf(lookAt(0, 120, steps), undefined)).toMatchObject({ published: null });
+    jest.useRealTimers();
   });
 
   test('of two looks are those between them; of a relay that was started anew they are not known', () => {
-    expect(ratesOf(lookAt(2_000, 110), lookAt(0, 100), 0)).toMatchObject({ over: 'the last look', published: 5 });
-    expect(ratesOf(lookAt(2_000, 10), lookAt(0, 100), 0).published).toBeNull();
+    expect(ratesOf(lookAt(2_000, 110), lookAt(0, 100))).toMatchObject({ over: 'the last look', published: 5 });
+    expect(ratesOf(lookAt(2_000, 10), lookAt(0, 100)).published).toBeNull();
   });
 
   test('need a memory of a minute, however much happens', () => {
