@@ -10,10 +10,10 @@ export interface PruneBar {
 }
 
 /** A bar on stderr for one kind of rows, which leaves stdout to the result. */
-export function pruneBar(shown: boolean, kind: Kind): PruneBar {
+export function pruneBar(shown: boolean, kind: Kind, stream: NodeJS.WritableStream = process.stderr): PruneBar {
   const format = `${kind.padEnd(7)} {bar} {percentage}% | {value} of {total} rows | {eta_formatted} left`;
   const bar = new SingleBar(
-    { format, stream: process.stderr, hideCursor: true, gracefulExit: false, clearOnComplete: true },
+    { format, stream, hideCursor: true, gracefulExit: false, clearOnComplete: true },
     Presets.shades_grey,
   );
   let begun = false;
