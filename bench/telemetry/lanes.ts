@@ -8,7 +8,7 @@ import type { WorkerProcess } from '../worker';
  * What switches a worker's telemetry off. Hooks for traces have no setting, since without an SDK of OpenTelemetry they do
  * next to nothing: how much that is, is to be seen, so here they are taken out of the build as it is loaded.
  */
-const OFF = { OUTBOX_METRICS_ADDRESS: 'off', NODE_OPTIONS: `--require "${join(__dirname, 'untraced.cjs')}"` };
+const OFF = { OUTBOX_METRICS_ADDRESS: 'off', NODE_OPTIONS: `--import "${join(__dirname, 'untraced.mjs')}"` };
 const ON = { OUTBOX_METRICS_ADDRESS: '127.0.0.1:0' };
 
 /** One worker with its own schema, stream and relay, so that two of them can stay warm beside each other. */

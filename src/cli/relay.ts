@@ -100,7 +100,7 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
     maintenanceRuns: async (timeoutMs) => {
       const id = config.maintenanceId;
       try {
-        return await client.withDeadline(Date.now() + timeoutMs, () => readMaintenanceRuns(client, id));
+        return await client.withDeadline(deadlineIn(timeoutMs), () => readMaintenanceRuns(client, id));
       } catch (error) {
         if (!(error instanceof sdk.ScheduleNotFoundError)) throw explain(error, relay);
         throw new CommandFailure(

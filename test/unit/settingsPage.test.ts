@@ -23,9 +23,10 @@ test.each(settings.map(({ variable, value }) => [variable, value] as const))(
   (variable, value) => {
     const written = rows.find((row) => row.variable === variable)?.byDefault.replaceAll('`', '');
     // What follows another setting names that one.
-    const inForce = { OUTBOX_LISTEN_URL: 'DATABASE_URL', OUTBOX_CLOUDEVENTS_SOURCE: '/outbox/<schema>' }[
-      variable as string
-    ];
-    expect(written).toBe(inForce ?? String(value ?? ''));
+    const following: Record<string, string> = {
+      OUTBOX_LISTEN_URL: 'DATABASE_URL',
+      OUTBOX_CLOUDEVENTS_SOURCE: '/outbox/<schema>',
+    };
+    expect(written).toBe(following[variable] ?? String(value ?? ''));
   },
 );
