@@ -15,10 +15,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 
 /** `/metrics`, `/healthz` and `/readyz` over HTTP. */
 export class Endpoint {
-  private constructor(
-    private readonly server: Server,
-    readonly url: string,
-  ) {}
+  private constructor(private readonly server: Server) {}
 
   /**
    * Listens on the first port that is free. One that cannot listen is no reason for a worker not to work: it warns, once.
@@ -43,7 +40,7 @@ export class Endpoint {
       const { address: host, family, port: listening } = server.address() as AddressInfo;
       const url = `http://${family === 'IPv6' ? `[${host}]` : host}:${listening}`;
       logger.info({ url: `${url}/metrics` }, 'Metrics, /healthz and /readyz are served');
-      return new Endpoint(server, url);
+      return new Endpoint(server);
     }
     logger.warn(
       `No metrics are served, nor /healthz and /readyz (${reason}); set OUTBOX_METRICS_ADDRESS to a free port, or to off. The worker works without them.`,

@@ -2,7 +2,7 @@ import type { Config } from '../config';
 import { countByHandler } from '../deliveries/handlerCounts';
 import { readBacklog } from '../outbox/backlog';
 import { readEpoch } from '../outbox/fence';
-import { readOldestDue } from '../outbox/gauges';
+import { readOldestDue } from '../outbox/oldestDue';
 import { bounded } from '../postgres/bounded';
 import { Fresh } from './fresh';
 import { CONSUMER_STATES, gaugesOf, RELAY_STATES } from './gauges';

@@ -42,11 +42,6 @@ export class Telemetry {
     this.endpoint = await Endpoint.open(address, served, logger);
   }
 
-  /** Where it is served. */
-  get url(): string | undefined {
-    return this.endpoint?.url;
-  }
-
   /** In Prometheus' text format: the worker's own, and those of Temporal's SDK. Never rejects. */
   async text(): Promise<string> {
     const [core] = await Promise.all([readCoreMetrics(), this.readings?.read()]);

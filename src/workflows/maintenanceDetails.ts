@@ -1,4 +1,6 @@
+import { duration } from '../duration';
 import type { Kind } from '../retention/policy';
+import { facts, plain } from './markdown';
 
 export interface KindReport {
   readonly kind: Kind;
@@ -11,35 +13,25 @@ export interface KindReport {
 }
 
 const WHAT: Readonly<Record<Kind, string>> = {
-  ledger: 'handlings that are done (`processed_events`)',
-  done: 'events that are done (`event_queue`)',
-  skipped: 'skipped deliveries (`deliveries`)',
-  dead: 'dead letters (`deliveries`, `event_queue`)',
+  ledger: 'handlings that are done',
+  done: 'events that are done',
+  skipped: 'skipped deliveries',
+  dead: 'dead letters',
 };
-
-const HOUR_MS = 3_600_000;
 
 /** A run's page in the Temporal UI, in Markdown: what went, how long it took, what is in the way. */
 export function maintenanceDetails(reports: readonly KindReport[]): string {
   const failed = reports.filter(({ error }) => error !== null);
   return [
-    '| what | older than | state | rows removed | took |',
-    '| --- | --- | --- | --- | --- |',
-    ...reports.map(
-      ({ kind, ms, state, removed, tookMs }) =>
-        `| ${WHAT[kind]} | ${ageOf(ms)} | **${state}** | ${removed} | ${(tookMs / 1_000).toFixed(1)} s |`,
-    ),
-    '',
+    facts('Clean-up', Object.fromEntries(reports.map((report) => [WHAT[report.kind], told(report)]))),
     ...(failed.length === 0
       ? ['No error.']
-      : failed.map(({ kind, error }) => `**Last error** (${kind}): ${(error ?? '').replace(/[|\n\r`]/g, ' ')}`)),
-    '',
+      : failed.map(({ kind, error }) => `**Last error** (${WHAT[kind]}): ${plain(error ?? '')}`)),
     'What waits for a handler or is a dead letter never goes by these ages alone. By hand: `outbox prune`.',
-  ].join('\n');
+  ].join('\n\n');
 }
 
-function ageOf(ms: number | null): string {
+function told({ ms, state, removed, tookMs }: KindReport): string {
   if (ms === null) return 'kept for ever';
-  const [size, unit] = ms >= 48 * HOUR_MS ? [24 * HOUR_MS, 'days'] : ms >= HOUR_MS ? [HOUR_MS, 'h'] : [1_000, 's'];
-  return `${Number((ms / size).toFixed(1))} ${unit}`;
+  return `**${state}**: ${removed} rows, older than ${duration(ms)}, in ${duration(tookMs)}`;
 }
