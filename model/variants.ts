@@ -15,6 +15,22 @@ function outbox(faults: { crashes?: number; freezes?: number; refusals?: number 
   return { model: 'outbox', defines };
 }
 
+interface HandlingFaults {
+  readonly crashes?: number;
+  readonly freezes?: number;
+  readonly failures?: number;
+  readonly lostCommits?: number;
+  readonly orders?: number;
+}
+
+/** The faults of the handling model that may happen in one run. */
+function handling(kind: 'transactional' | 'external', events: 1 | 3, faults: HandlingFaults, ...others: string[]) {
+  const { crashes = 0, freezes = 0, failures = 0, lostCommits = 0, orders = 0 } = faults;
+  const size = [`EVENTS=${events}`, `CRASHES=${crashes}`, `FREEZES=${freezes}`, `FAILURES=${failures}`];
+  const defines = [...size, `LOST_COMMITS=${lostCommits}`, `ORDERS=${orders}`, ...others];
+  return { model: 'handling', defines: kind === 'transactional' ? [...defines, 'TRANSACTIONAL'] : defines };
+}
+
 /** The product as it is: no fault may break a property. */
 export const HOLDING: readonly Variant[] = [
   { name: 'one worker killed, commits in any order', ...outbox({ crashes: 1 }) },
@@ -23,6 +39,29 @@ export const HOLDING: readonly Variant[] = [
   { name: 'one worker killed, one publish without an answer', ...outbox({ crashes: 1, refusals: 1 }, 'SOON') },
   { name: 'drainOnce beside the relay, one of them killed', ...outbox({ crashes: 1 }, 'SOON', 'DRAIN') },
   { name: 'drainOnce beside the relay, one of them frozen', ...outbox({ freezes: 1 }, 'SOON', 'DRAIN') },
+  {
+    name: 'transactional, 3 events: one worker killed, one handler throws',
+    ...handling('transactional', 3, { crashes: 1, failures: 1 }),
+  },
+  { name: 'external, 3 events: one worker killed', ...handling('external', 3, { crashes: 1 }) },
+  { name: 'transactional, 3 events: one worker frozen', ...handling('transactional', 3, { freezes: 1 }) },
+  { name: 'external, 3 events: one worker frozen', ...handling('external', 3, { freezes: 1 }) },
+  {
+    name: 'transactional: killed, frozen, a throw, a commit that PostgreSQL lost',
+    ...handling('transactional', 1, { crashes: 1, freezes: 1, failures: 1, lostCommits: 1 }),
+  },
+  {
+    name: 'external: killed, frozen, a throw',
+    ...handling('external', 1, { crashes: 1, freezes: 1, failures: 1 }),
+  },
+  {
+    name: 'external: two killed, a throw, a run terminated or a re-emit',
+    ...handling('external', 1, { crashes: 2, failures: 1, orders: 1 }),
+  },
+  {
+    name: 'transactional: one killed, two throws, a run terminated or a re-emit',
+    ...handling('transactional', 1, { crashes: 1, failures: 2, orders: 1 }),
+  },
 ];
 
 /** Each property has a mutant that breaks it: a check that cannot fail would say nothing. */
@@ -61,5 +100,59 @@ export const MUTANTS: readonly Variant[] = [
     name: 'publish beside the transaction',
     ...outbox({}, 'SOON', 'DUAL_WRITE'),
     breaks: 'nothing that was rolled back appears',
+  },
+  {
+    name: 'ack before the hand-over',
+    ...handling('external', 1, { crashes: 1, failures: 1 }, 'ACK_BEFORE_HAND_OVER'),
+    breaks: 'nothing waits without an owner',
+  },
+  {
+    name: 'ledger without the owner condition',
+    ...handling('transactional', 1, { freezes: 1 }, 'LEDGER_WITHOUT_OWNER'),
+    breaks: 'a transactional effect happens once',
+  },
+  {
+    name: 'ledger without started_at in its condition',
+    ...handling('external', 1, { freezes: 1, failures: 1, orders: 1 }, 'LEDGER_WITHOUT_STARTED_AT'),
+    breaks: 'no handler runs twice at the same time',
+  },
+  {
+    name: 'no second question after a lost claim',
+    ...handling('transactional', 1, { lostCommits: 1 }, 'NO_ASK_AGAIN'),
+    breaks: 'every event ends done or dead',
+  },
+  {
+    name: 'no sweep',
+    ...handling('external', 1, { failures: 1 }, 'NO_SWEEP'),
+    breaks: 'nothing waits without an owner',
+  },
+  {
+    name: 'a ledger claim without a lease',
+    ...handling('external', 1, { crashes: 1 }, 'NO_LEASE'),
+    breaks: 'nothing waits without an owner',
+  },
+  {
+    name: 'a lease that ends under a worker that is well',
+    ...handling('external', 1, { freezes: 1 }, 'LEASE_TOO_SHORT'),
+    breaks: 'no handler runs twice at the same time',
+  },
+  {
+    name: 'no look for messages that are given up',
+    ...handling('external', 1, { crashes: 2 }, 'NO_GRAVEYARD'),
+    breaks: 'nothing is lost',
+  },
+  {
+    name: 'done before the effect',
+    ...handling('external', 1, { crashes: 1 }, 'FINISH_BEFORE_EFFECT'),
+    breaks: 'nothing is lost',
+  },
+];
+
+/** What is not guaranteed: the checker must find it, so that the page that says so stays true. */
+export const GAPS: readonly Variant[] = [
+  {
+    name: 'transactional: a claim that PostgreSQL lost, and a worker that stands still for less than its lease',
+    ...handling('transactional', 1, { freezes: 1, lostCommits: 1 }, 'LOST_COMMIT_NOT_EXCUSED'),
+    breaks: 'no handler runs twice at the same time',
   },
 ];
