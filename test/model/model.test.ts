@@ -57,6 +57,8 @@ function definedIn(file: string): Set<string> {
   const path = join(ROOT, file);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const functions = [...text.matchAll(/\b(?:function|class) (\w+)/g)];
-  const methods = [...text.matchAll(/^ +(?:(?:private|protected|override|async|abstract|static) )*(\w+)(?:<[^(]*>)?\(.*[{;,(]$/gm)];
+  const methods = [
+    ...text.matchAll(/^ +(?:(?:private|protected|override|async|abstract|static) )*(\w+)(?:<[^(]*>)?\(.*[{;,(]$/gm),
+  ];
   return new Set([...functions, ...methods].map(([, name]) => name!));
 }
