@@ -237,7 +237,7 @@ describe('backend nats', () => {
       );
       if (rows[0]?.done !== 10_000) throw new Error(JSON.stringify(rows));
       return true;
-    });
+    }, 120_000);
     expect(await settled()).toMatchObject({
       verdict: 'agrees',
       checked: { events: 5_000, messages: 5_000, handlings: 10_000 },

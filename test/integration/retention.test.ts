@@ -126,7 +126,7 @@ describe('rows that are done', () => {
   });
 
   it('are found behind more dead letters than one run looks ahead', async () => {
-    await db.query(
+    await ownerOf(db).query(
       `INSERT INTO :schema.event_queue (event_id, event_type, aggregate_type, aggregate_id, payload, status, available_at, failed_at)
        SELECT gen_random_uuid(), 'T', 't', 'a', '{}', 'dead_lettered', now() - interval '9 days', now() FROM generate_series(1, 110000) AS n`,
     );
