@@ -29,6 +29,8 @@ export default tseslint.config(
             'test/crash/*.mjs',
             'bench/handlers/*.mjs',
             'bench/telemetry/*.mjs',
+            'torture/actors/*.mjs',
+            'torture/mutants/*.mjs',
           ],
           // More than the default of 8 small scripts; each costs the linter a moment.
           maximumDefaultProjectFileMatchCount_THIS_WILL_SLOW_DOWN_LINTING: 16,

@@ -1,0 +1,74 @@
+/**
+ * The handlers of a storm. Each writes down when it was entered and how it ended, by a clock that no fault moves. Which
+ * handler takes which event, `checker/expected.ts` says in its own words.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const require = createRequire(import.meta.url);
+const { defineHandler, enqueueEvents } = require(join(process.env.TORTURE_ROOT, 'dist', 'index.js'));
+
+const file = join(process.env.TORTURE_JOURNAL, `worker-${process.pid}`);
+const now = () => Number(process.hrtime.bigint() / 1_000n) / 1_000;
+const note = (line) => appendFileSync(file, `${JSON.stringify({ ...line, pid: process.pid, at: now() })}\n`);
+
+/** How many attempts of this handling fail: the same in every process. */
+function failures(type, eventId, handler) {
+  if (type !== 'Flaky') return 0;
+  return createHash('sha256').update(`${eventId} ${handler}`).digest()[0] % 4;
+}
+
+/** Of a usual handling, of a slow one, and of one that keeps its whole process busy. */
+function duration({ type, payload }) {
+  if (type === 'Slow') return 500 + (payload.n % 5) * 500;
+  return 5 + (payload.n % 20);
+}
+
+async function run(handler, event, { attempt, signal }, effect) {
+  const { eventId, type, payload } = event;
+  const entry = { run: randomUUID(), eventId, handler, attempt };
+  note({ kind: 'begin', ...entry });
+  try {
+    await sleep(duration(event), undefined, { signal });
+    await effect();
+    if (attempt <= failures(type, eventId, handler)) throw new Error(`attempt ${attempt} is to fail`);
+    if (type === 'Doomed') throw new Error('it is to fail for ever');
+    // Nothing else of this process goes on meanwhile: no timer, no renewal, no heartbeat.
+    if (payload.blockMs && attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, payload.blockMs);
+  } catch (error) {
+    const cut = signal.aborted ? { aborted: true, reason: String(signal.reason) } : { reason: String(error.message) };
+    note({ kind: 'failed', ...entry, ...cut });
+    throw error;
+  }
+  note({ kind: 'end', ...entry });
+}
+
+export const handlers = [
+  defineHandler({
+    name: 'book',
+    events: ['Placed', 'Flaky', 'Chained', 'Doomed', 'Blocking'],
+    transactional: true,
+    run: (event, context) =>
+      run('book', event, context, async () => {
+        const { tx, attempt } = context;
+        await tx.query('INSERT INTO public.effects (event_id, handler, attempt) VALUES ($1, $2, $3)', [
+          ...[event.eventId, 'book', attempt],
+        ]);
+        if (event.type !== 'Chained') return;
+        const follow = { type: 'Placed', aggregateType: 'follow', aggregateId: event.aggregateId };
+        const given = { ...follow, payload: { n: event.payload.n }, causationId: event.eventId };
+        const [id] = await enqueueEvents(tx, [given], { schema: process.env.OUTBOX_SCHEMA });
+        await tx.query('INSERT INTO public.business (event_id, type, producer, cause) VALUES ($1, $2, $3, $4)', [
+          ...[id, 'Placed', 'book', event.eventId],
+        ]);
+      }),
+  }),
+  defineHandler({
+    name: 'tell',
+    events: ['Placed', 'Flaky', 'Slow', 'Doomed'],
+    run: (event, context) => run('tell', event, context, () => Promise.resolve()),
+  }),
+];

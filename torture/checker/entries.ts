@@ -1,0 +1,34 @@
+import { grouped, handlingOf } from './byEvent';
+import type { HandlerLine, History } from './history';
+
+/** One entry into a handler, from its beginning to its end. */
+export interface Entry {
+  readonly eventId: string;
+  readonly handler: string;
+  readonly attempt: number;
+  readonly pid: number;
+  readonly from: number;
+  /** Its last line, or the death of its process; Infinity when neither is known. */
+  readonly to: number;
+  /** `cut`: it failed because it was told to end. */
+  readonly ended: 'end' | 'failed' | 'cut' | 'died' | 'nothing';
+}
+
+/** Entries of each handling, in the order in which they began. */
+export function entriesOf({ handlers, deaths }: History): ReadonlyMap<string, readonly Entry[]> {
+  const ends = new Map(handlers.filter(({ kind }) => kind !== 'begin').map((line) => [line.run, line]));
+  const begins = handlers.filter(({ kind }) => kind === 'begin');
+  const entries = begins.map((begin) => entryOf(begin, ends.get(begin.run), deaths.get(begin.pid)));
+  return grouped(
+    entries.sort((a, b) => a.from - b.from),
+    handlingOf,
+  );
+}
+
+function entryOf(begin: HandlerLine, end: HandlerLine | undefined, death: number | undefined): Entry {
+  const { eventId, handler, attempt, pid, at: from } = begin;
+  const common = { eventId, handler, attempt, pid, from };
+  if (end) return { ...common, to: end.at, ended: end.kind === 'end' ? 'end' : end.aborted ? 'cut' : 'failed' };
+  if (death !== undefined) return { ...common, to: Math.max(from, death), ended: 'died' };
+  return { ...common, to: Infinity, ended: 'nothing' };
+}

@@ -1,0 +1,40 @@
+import { now } from './clock';
+
+/** A span on the shared clock, in milliseconds. */
+export interface Span {
+  readonly from: number;
+  to: number;
+}
+
+/** A fault as it struck. `to`: when it was over, and what it took away answered again. */
+export interface Strike extends Span {
+  readonly name: string;
+  readonly what: string;
+  failed?: string;
+}
+
+/** What was done to the world, written down by who did it. */
+export class Diary {
+  readonly strikes: Strike[] = [];
+  /** When each process ended. */
+  readonly deaths = new Map<number, number>();
+  readonly freezes: (Span & { readonly pid: number })[] = [];
+  /** A server that was down or frozen. */
+  readonly outages: (Span & { readonly server: string })[] = [];
+
+  died(pid: number): void {
+    if (!this.deaths.has(pid)) this.deaths.set(pid, now());
+  }
+
+  /** Runs `during` and writes down how long it took, also when it fails. */
+  async span<S extends Span>(list: S[], span: Omit<S, 'from' | 'to'>, during: () => Promise<void>): Promise<S> {
+    const entry = { ...span, from: now(), to: Infinity } as S;
+    list.push(entry);
+    try {
+      await during();
+    } finally {
+      entry.to = now();
+    }
+    return entry;
+  }
+}

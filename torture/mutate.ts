@@ -1,0 +1,60 @@
+import { DIRECTED, MUTANTS, preloadOf } from './mutants';
+import type { Storms } from './oneStorm';
+import { storiesOf } from './report/stories';
+import type { Backend, Say } from './world/world';
+
+export interface Verdict {
+  /** `none`: the build as it is, where nothing may be found. */
+  readonly mutant: string;
+  readonly backend: Backend;
+  readonly caught: boolean;
+  readonly storms: number;
+  /** How many violations of each rule. */
+  readonly rules: Readonly<Record<string, number>>;
+}
+
+/** A storm may pass by what a mutant breaks: killed a moment earlier, a worker had nothing in its hands. */
+const TRIES = 3;
+/** What a mutant has lost does not come back: longer than any lease, poll and backoff of a short storm. */
+const STAGNANT_MS = 20_000;
+const PATIENCE_MS = 120_000;
+
+/** Throws a broken build into its directed storm until the checker catches it. */
+export async function catchMutant(storms: Storms, name: string, seed: number): Promise<Verdict> {
+  const mutant = MUTANTS[name];
+  if (!mutant) throw new Error(`there is no mutant "${name}"; there are ${Object.keys(MUTANTS).join(', ')}`);
+  const { backend } = mutant;
+  let last: Verdict | undefined;
+  for (let count = 1; count <= TRIES; count++) {
+    const preloads = [preloadOf(name)];
+    const directed = { ...DIRECTED[backend], backend, seed: seed + count - 1, preloads };
+    const { figures, mutated } = await storms.run({
+      ...directed,
+      workers: 3,
+      short: true,
+      patienceMs: PATIENCE_MS,
+      stagnantMs: STAGNANT_MS,
+    });
+    if (mutated === '') throw new Error(`the mutant ${name} has found nothing to change: it proves nothing`);
+    const caught = mutant.rules.some((rule) => (figures.rules[rule] ?? 0) > 0);
+    last = { mutant: name, backend, caught, storms: count, rules: figures.rules };
+    if (last.caught) break;
+  }
+  if (!last) throw new Error('nothing was tried');
+  return last;
+}
+
+/** The same storm over the build as it is, where nothing may be caught. */
+export async function passUnbroken(storms: Storms, backend: Backend, seed: number, say: Say): Promise<Verdict> {
+  const options = { ...DIRECTED[backend], backend, seed, workers: 3, short: true, patienceMs: PATIENCE_MS };
+  const { figures, outcome } = await storms.run(options);
+  const caught = figures.violations > 0;
+  if (caught) say(storiesOf(outcome));
+  return { mutant: 'none', backend, caught, storms: 1, rules: figures.rules };
+}
+
+export function lineOf({ mutant, backend, caught, storms, rules }: Verdict): string {
+  const found = Object.entries(rules).filter(([, count]) => count > 0);
+  const by = found.map(([rule, count]) => `${rule} ${count}`).join(', ');
+  return `${mutant.padEnd(26)} ${backend.padEnd(5)} ${caught ? `caught (${by})` : 'clean'}, storms: ${storms}`;
+}

@@ -1,0 +1,71 @@
+import { grouped, handlingOf } from '../checker/byEvent';
+import { TRANSACTIONAL } from '../checker/expected';
+import type { HandlerLine, History } from '../checker/history';
+import type { Outcome } from '../storm';
+import { recoveries, type Recovery } from './recovery';
+
+/** What a storm was like, in numbers. Times are milliseconds. */
+export interface Figures {
+  readonly backend: string;
+  readonly seed: number;
+  readonly seconds: number;
+  readonly events: number;
+  readonly handlings: number;
+  readonly rolledBack: number;
+  readonly deadLetters: number;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly workersEndedThemselves: number;
+  readonly duplicatesInTheStream: number;
+  readonly repeatedExternalEffects: number;
+  readonly longestStallMs: number;
+  readonly restMs: number;
+  readonly recovery: readonly Recovery[];
+  readonly rules: Readonly<Record<string, number>>;
+  readonly violations: number;
+  readonly verdict: 'clean' | 'violated';
+}
+
+export function figuresOf(outcome: Outcome, { seed, rules }: { seed: number; rules: readonly string[] }): Figures {
+  const { history, strikes, violations, start, calm } = outcome;
+  const ends = firstEnds(history);
+  const last = Math.max(calm, ...ends.map(({ at }) => at));
+  return {
+    backend: history.rules.backend,
+    seed,
+    seconds: Math.round((calm - start) / 1_000),
+    events: history.business.length,
+    handlings: ends.length,
+    rolledBack: history.producers.filter(({ kind }) => kind === 'rolled back').flatMap(({ ids }) => ids).length,
+    deadLetters: history.deliveries.filter(({ state }) => state === 'dead').length,
+    faults: Object.fromEntries([...grouped(strikes, ({ name }) => name)].map(([name, all]) => [name, all.length])),
+    workersEndedThemselves: outcome.ownEnds,
+    duplicatesInTheStream: history.stream.length - new Set(history.stream.map(({ eventId }) => eventId)).size,
+    repeatedExternalEffects: repeated(history),
+    longestStallMs: longestStall(ends, start),
+    restMs: Math.round(last - calm),
+    recovery: recoveries(history, ends, strikes),
+    rules: Object.fromEntries(rules.map((name) => [name, violations.filter(({ rule }) => rule === name).length])),
+    violations: violations.length,
+    verdict: violations.length === 0 ? 'clean' : 'violated',
+  };
+}
+
+/** When each handling came to its end for the first time, in the order of time. */
+function firstEnds({ handlers }: History): HandlerLine[] {
+  const ends = grouped(
+    handlers.filter(({ kind }) => kind === 'end'),
+    handlingOf,
+  );
+  return [...ends.values()].flatMap((lines) => lines.slice(0, 1)).sort((a, b) => a.at - b.at);
+}
+
+/** External handlers that came to their end again, as their worker was lost before it could say so. */
+function repeated({ handlers }: History): number {
+  const ends = handlers.filter(({ kind, handler }) => kind === 'end' && !TRANSACTIONAL.has(handler));
+  return ends.length - new Set(ends.map(handlingOf)).size;
+}
+
+function longestStall(ends: readonly HandlerLine[], start: number): number {
+  const times = [start, ...ends.map(({ at }) => at)];
+  return Math.round(Math.max(0, ...times.slice(1).map((at, index) => at - (times[index] ?? at))));
+}

@@ -1,0 +1,65 @@
+import { grouped } from '../checker/byEvent';
+import type { HandlerLine, History } from '../checker/history';
+import type { Strike } from '../diary';
+
+/** After one kind of fault, where it struck alone. Milliseconds since it was over. */
+export interface Recovery {
+  readonly fault: string;
+  readonly times: number;
+  /** Until an event was handled that had been written after the fault. */
+  readonly flow: Spread;
+  /** Until the last of the events was handled that had been open when the fault ended. */
+  readonly caughtUp: Spread;
+}
+
+export interface Spread {
+  readonly median: number | null;
+  readonly worst: number | null;
+}
+
+/** Of these types nothing fails by itself, so that what is late is late for the fault's sake. */
+const HEALTHY: ReadonlySet<string> = new Set(['Placed', 'Slow', 'Chained']);
+
+/** @param ends of handlings, in the order of time */
+export function recoveries(
+  { business, producers }: History,
+  ends: readonly HandlerLine[],
+  strikes: readonly Strike[],
+): Recovery[] {
+  const healthy = new Set(business.filter(({ type }) => HEALTHY.has(type)).map(({ eventId }) => eventId));
+  const written = new Map<string, number>();
+  for (const { kind, ids, at } of producers)
+    if (kind === 'acknowledged') for (const id of ids) if (healthy.has(id)) written.set(id, at);
+  const handled = ends.flatMap(({ eventId, at }) => {
+    const since = written.get(eventId);
+    return since === undefined ? [] : [{ since, at }];
+  });
+  const alone = strikes.filter((strike) => !strikes.some((other) => other !== strike && other.from === strike.from));
+  return [...grouped(alone.filter(overlapsNone(strikes)), ({ name }) => name)].map(([fault, all]) => ({
+    fault,
+    times: all.length,
+    flow: spread(all.flatMap(({ to }) => least(handled.filter(({ since }) => since >= to).map(({ at }) => at - to)))),
+    caughtUp: spread(
+      all.flatMap(({ to }) => most(handled.filter(({ since, at }) => since < to && at >= to).map(({ at }) => at - to))),
+    ),
+  }));
+}
+
+function overlapsNone(strikes: readonly Strike[]) {
+  return (strike: Strike) =>
+    strikes.every((other) => other === strike || other.to < strike.from || other.from > strike.to);
+}
+
+function least(values: readonly number[]): number[] {
+  return values.length > 0 ? [Math.min(...values)] : [];
+}
+
+/** Nothing was open: there was nothing to catch up with. */
+function most(values: readonly number[]): number[] {
+  return [Math.max(0, ...values)];
+}
+
+function spread(values: readonly number[]): Spread {
+  const sorted = values.map(Math.round).sort((a, b) => a - b);
+  return { median: sorted[Math.floor((sorted.length - 1) / 2)] ?? null, worst: sorted.at(-1) ?? null };
+}
