@@ -115,7 +115,7 @@ async function runMutants(storms: Storms, mutant: string): Promise<Result> {
   if (mutant === 'none' || mutant === 'all')
     for (const backend of options.backend) tell(await passUnbroken(storms, backend, options.seed, say));
   for (const name of mutant === 'all' ? Object.keys(MUTANTS) : mutant === 'none' ? [] : [mutant])
-    tell(await catchMutant(storms, name, options.seed));
+    tell(await catchMutant(storms, name, options.seed, options.keep));
   return {
     kept: verdicts.every(({ mutant: of, caught }) => caught === (of !== 'none')),
     result: { mutants: verdicts },

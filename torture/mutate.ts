@@ -1,4 +1,4 @@
-import { DIRECTED, MUTANTS, preloadOf } from './mutants';
+import { DIRECTED, faultsOf, MUTANTS, preloadOf } from './mutants';
 import type { Storms } from './oneStorm';
 import { storiesOf } from './report/stories';
 import type { Backend, Say } from './world/world';
@@ -20,34 +20,35 @@ const STAGNANT_MS = 20_000;
 const PATIENCE_MS = 120_000;
 
 /** Throws a broken build into its directed storm until the checker catches it. */
-export async function catchMutant(storms: Storms, name: string, seed: number): Promise<Verdict> {
+export async function catchMutant(storms: Storms, name: string, seed: number, keep = false): Promise<Verdict> {
   const mutant = MUTANTS[name];
   if (!mutant) throw new Error(`there is no mutant "${name}"; there are ${Object.keys(MUTANTS).join(', ')}`);
-  const { backend } = mutant;
-  let last: Verdict | undefined;
-  for (let count = 1; count <= TRIES; count++) {
-    const preloads = [preloadOf(name)];
-    const directed = { ...DIRECTED[backend], backend, seed: seed + count - 1, preloads };
+  const { backend, fault, rules: shownBy } = mutant;
+  for (let count = 1; ; count++) {
     const { figures, mutated } = await storms.run({
-      ...directed,
-      workers: 3,
-      short: true,
+      ...DIRECTED,
+      ...{ backend, keep, seed: seed + count - 1 },
+      faults: [fault],
+      preloads: [preloadOf(name)],
       patienceMs: PATIENCE_MS,
       stagnantMs: STAGNANT_MS,
     });
     if (mutated === '') throw new Error(`the mutant ${name} has found nothing to change: it proves nothing`);
-    const caught = mutant.rules.some((rule) => (figures.rules[rule] ?? 0) > 0);
-    last = { mutant: name, backend, caught, storms: count, rules: figures.rules };
-    if (last.caught) break;
+    const { rules } = figures;
+    const caught = shownBy.some((rule) => (rules[rule] ?? 0) > 0);
+    if (caught || count === TRIES) return { mutant: name, backend, caught, storms: count, rules };
   }
-  if (!last) throw new Error('nothing was tried');
-  return last;
 }
 
-/** The same storm over the build as it is, where nothing may be caught. */
+/** The same storms, in one, over the build as it is, where nothing may be found. */
 export async function passUnbroken(storms: Storms, backend: Backend, seed: number, say: Say): Promise<Verdict> {
-  const options = { ...DIRECTED[backend], backend, seed, workers: 3, short: true, patienceMs: PATIENCE_MS };
-  const { figures, outcome } = await storms.run(options);
+  const faults = faultsOf(backend);
+  const lastsMs = faults.length * DIRECTED.lastsMs;
+  const { figures, outcome } = await storms.run({
+    ...DIRECTED,
+    ...{ backend, seed, faults, lastsMs },
+    patienceMs: PATIENCE_MS,
+  });
   const caught = figures.violations > 0;
   if (caught) say(storiesOf(outcome));
   return { mutant: 'none', backend, caught, storms: 1, rules: figures.rules };

@@ -3,7 +3,7 @@
  * handler takes which event, `checker/expected.ts` says in its own words.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,6 +27,26 @@ function duration({ type, payload }) {
   return 5 + (payload.n % 20);
 }
 
+/**
+ * Nothing else of this process goes on meanwhile: no timer, no renewal, no heartbeat. Until another process has been
+ * through the event and has had the time to commit, so that this one comes too late for certain.
+ */
+function block(eventId, mostMs) {
+  const rest = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  const over = () =>
+    readdirSync(process.env.TORTURE_JOURNAL)
+      .filter((name) => name.startsWith('worker') && name !== `worker-${process.pid}`)
+      .flatMap((name) => readFileSync(join(process.env.TORTURE_JOURNAL, name), 'utf8').split('\n'))
+      .some((line) => line.startsWith('{"kind":"end"') && line.includes(eventId));
+  for (const begun = now(); now() < begun + mostMs && !over();) rest(100);
+  rest(1_000);
+}
+
+async function addEffect({ tx, attempt }, { eventId }, handler) {
+  const sql = 'INSERT INTO public.effects (event_id, handler, attempt) VALUES ($1, $2, $3)';
+  await tx.query(sql, [eventId, handler, attempt]);
+}
+
 async function run(handler, event, { attempt, signal }, effect) {
   const { eventId, type, payload } = event;
   const entry = { run: randomUUID(), eventId, handler, attempt };
@@ -36,8 +56,7 @@ async function run(handler, event, { attempt, signal }, effect) {
     await effect();
     if (attempt <= failures(type, eventId, handler)) throw new Error(`attempt ${attempt} is to fail`);
     if (type === 'Doomed') throw new Error('it is to fail for ever');
-    // Nothing else of this process goes on meanwhile: no timer, no renewal, no heartbeat.
-    if (payload.blockMs && attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, payload.blockMs);
+    if (type === 'Blocking' && attempt === 1) block(eventId, payload.blockMs);
   } catch (error) {
     const cut = signal.aborted ? { aborted: true, reason: String(signal.reason) } : { reason: String(error.message) };
     note({ kind: 'failed', ...entry, ...cut });
@@ -49,14 +68,12 @@ async function run(handler, event, { attempt, signal }, effect) {
 export const handlers = [
   defineHandler({
     name: 'book',
-    events: ['Placed', 'Flaky', 'Chained', 'Doomed', 'Blocking'],
+    events: ['Placed', 'Flaky', 'Chained', 'Doomed'],
     transactional: true,
     run: (event, context) =>
       run('book', event, context, async () => {
-        const { tx, attempt } = context;
-        await tx.query('INSERT INTO public.effects (event_id, handler, attempt) VALUES ($1, $2, $3)', [
-          ...[event.eventId, 'book', attempt],
-        ]);
+        const { tx } = context;
+        await addEffect(context, event, 'book');
         if (event.type !== 'Chained') return;
         const follow = { type: 'Placed', aggregateType: 'follow', aggregateId: event.aggregateId };
         const given = { ...follow, payload: { n: event.payload.n }, causationId: event.eventId };
@@ -65,6 +82,13 @@ export const handlers = [
           ...[id, 'Placed', 'book', event.eventId],
         ]);
       }),
+  }),
+  // By itself: in a transaction that others share it would be rolled back for their sake.
+  defineHandler({
+    name: 'hold',
+    events: ['Blocking'],
+    transactional: true,
+    run: (event, context) => run('hold', event, context, () => addEffect(context, event, 'hold')),
   }),
   defineHandler({
     name: 'tell',

@@ -12,12 +12,12 @@ export const EVENTS: Readonly<Record<string, Expected>> = {
   Flaky: { handlers: ['book', 'tell'] },
   Slow: { handlers: ['tell'] },
   Chained: { handlers: ['book'], follows: 1 },
-  Blocking: { handlers: ['book'] },
+  Blocking: { handlers: ['hold'] },
   Doomed: { handlers: ['book', 'tell'], doomed: true },
 };
 
 /** Handlers whose effect is a row, written in the ledger's transaction. */
-export const TRANSACTIONAL: ReadonlySet<string> = new Set(['book']);
+export const TRANSACTIONAL: ReadonlySet<string> = new Set(['book', 'hold']);
 
 export function expectedOf(type: string): Expected {
   const expected = EVENTS[type];

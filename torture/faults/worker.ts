@@ -1,3 +1,4 @@
+import type { World } from '../world/world';
 import { writeEvent } from '../world/writeEvent';
 import { actorOf, seconds, spell, wait, type Fault } from './fault';
 
@@ -40,24 +41,32 @@ export const workerFreeze: Fault = {
   },
 };
 
-/** Past the lease, and for somebody else's attempt to end meanwhile. */
-const blockMs = (leaseMs: number) => Math.round(1.5 * leaseMs) + 3_000;
+/** Below the time-out of a handler, which is a minute. */
+const MOST_BLOCK_MS = 50_000;
 
 /**
- * A transactional handler keeps its whole process busy: no renewal, no heartbeat and no signal until it is through, and
- * then it commits at once, if it may.
+ * A transactional handler keeps its whole process busy until another worker has been through its event: no renewal, no
+ * heartbeat and no signal, and then it commits at once, if it may.
  */
 export const workerBlock: Fault = {
   name: 'worker-block',
   aim: (random, { leaseMs }) => {
-    const ms = blockMs(leaseMs);
-    const payload = { n: random.between(0, 9_999), blockMs: ms };
+    const blockMs = Math.min(6 * leaseMs, MOST_BLOCK_MS);
+    const payload = { n: random.between(0, 9_999), blockMs };
     return {
-      what: `a handler keeps its worker busy for ${seconds(ms)}`,
+      what: 'a handler keeps its worker busy until another has taken its event over',
       strike: async (world) => {
         await writeEvent(world, { type: 'Blocking', payload, commits: true });
-        await wait(ms)();
+        const end = performance.now() + blockMs;
+        while (performance.now() < end && (await inProgress(world))) await wait(250)();
       },
     };
   },
 };
+
+async function inProgress({ db }: World): Promise<boolean> {
+  const { rows } = await db.query<{ open: boolean }>(`
+    SELECT EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_type = 'Blocking' AND NOT EXISTS (
+      SELECT FROM :schema.processed_events p WHERE p.event_id = q.event_id AND p.status = 'done')) AS open`);
+  return rows[0]?.open ?? false;
+}
