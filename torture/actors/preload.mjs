@@ -4,6 +4,7 @@
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setInterval } from 'node:timers';
 import { isMainThread } from 'node:worker_threads';
 
 const LOOK_EVERY_MS = 100;

@@ -1,0 +1,23 @@
+import { MUTANTS } from '../../torture/mutants';
+import { torture } from './runTorture';
+
+it.each(Object.keys(MUTANTS))(
+  'a build that is broken on purpose (%s) is caught by what its directed storm leaves',
+  async (name) => {
+    const { code, mutants, said } = await torture('--mutant', name, '--seed', '1');
+    console.info(said);
+    expect(mutants).toMatchObject([{ mutant: name, caught: true }]);
+    expect(code).toBe(0);
+  },
+  900_000,
+);
+
+it('the build as it is passes the same storms', async () => {
+  const { code, mutants, said } = await torture('--mutant', 'none', '--seed', '1');
+  console.info(said);
+  expect(mutants).toMatchObject([
+    { mutant: 'none', backend: 'db', caught: false },
+    { mutant: 'none', backend: 'nats', caught: false },
+  ]);
+  expect(code).toBe(0);
+}, 900_000);

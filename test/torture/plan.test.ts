@@ -1,0 +1,43 @@
+import { chosenFaults, FAULTS } from '../../torture/faults';
+import type { Scene } from '../../torture/faults/fault';
+import { planOf, textOf } from '../../torture/plan';
+import { Random } from '../../torture/random';
+import type { Backend } from '../../torture/world/world';
+
+const scene = (backend: Backend): Scene => ({ backend, workers: 3, producers: 2, leaseMs: 5_000, short: true });
+
+function plan(seed: number, steps: number, backend: Backend = 'nats', names: string[] = []) {
+  const steady = planOf(new Random(seed), chosenFaults(names, backend), scene(backend));
+  return Array.from({ length: steps }, () => steady.next().value);
+}
+
+it('one seed gives one plan, to the last number in it, and another seed another', () => {
+  const texts = (seed: number) => plan(seed, 100).map(textOf);
+  expect(texts(1)).toEqual(texts(1));
+  expect(texts(1)).not.toEqual(texts(2));
+});
+
+it('each fault strikes once before one strikes again', () => {
+  const first = plan(3, FAULTS.length).map(({ aims }) => aims[0]?.name);
+  expect([...first].sort()).toEqual(FAULTS.map(({ name }) => name).sort());
+});
+
+it('without a broker nothing is done to it', () => {
+  const names = plan(4, 200, 'db').flatMap(({ aims }) => aims.map(({ name }) => name));
+  expect(names.filter((name) => /nats|stream/.test(name))).toEqual([]);
+});
+
+it('two faults that strike together concern different things', () => {
+  const pairs = plan(5, 300)
+    .map(({ aims }) => aims.map(({ name }) => name.split('-')[0]))
+    .filter((nouns) => nouns.length > 1);
+  expect(pairs.length).toBeGreaterThan(10);
+  for (const [one, other] of pairs) expect(one).not.toBe(other);
+});
+
+it('a fault is chosen by its name or by what it is done to, and a stranger is refused with all that there are', () => {
+  expect(chosenFaults(['worker', 'nats-kill'], 'nats').map(({ name }) => name)).toEqual([
+    ...['worker-kill', 'worker-terminate', 'worker-freeze', 'worker-block', 'nats-kill'],
+  ]);
+  expect(() => chosenFaults(['earthquake'], 'db')).toThrow(/no fault "earthquake"; there are worker-kill, /);
+});

@@ -1,0 +1,20 @@
+import { torture } from './runTorture';
+
+/** Fixed, so that a failure here is tried again by anyone; a long storm goes through many. */
+const SEEDS = { db: '7', nats: '8' };
+/** Enough for some ten faults. */
+const MINUTES = '0.6';
+
+it.each(['db', 'nats'] as const)(
+  'backend %s: after a storm of faults nothing is lost, doubled, handled twice at a time, or left half way',
+  async (backend) => {
+    const args = ['--backend', backend, '--seed', SEEDS[backend], '--minutes', MINUTES, '--short', '--rate', '12'];
+    const { code, storms, said } = await torture(...args);
+    console.info(said);
+    expect(storms).toMatchObject([{ backend, verdict: 'clean', violations: 0 }]);
+    expect(storms[0]?.events).toBeGreaterThan(50);
+    expect(Object.keys(storms[0]?.faults ?? {}).length).toBeGreaterThan(2);
+    expect(code).toBe(0);
+  },
+  900_000,
+);
