@@ -17,7 +17,8 @@ export interface Verdict {
 const TRIES = 3;
 /** What a mutant has lost does not come back: longer than any lease, poll and backoff of a short storm. */
 const STAGNANT_MS = 20_000;
-const PATIENCE_MS = 120_000;
+const UNBROKEN_STAGNANT_MS = 90_000;
+const PATIENCE_MS = 300_000;
 
 /** Throws a broken build into its directed storm until the checker catches it. */
 export async function catchMutant(storms: Storms, name: string, seed: number, keep = false): Promise<Verdict> {
@@ -48,6 +49,7 @@ export async function passUnbroken(storms: Storms, backend: Backend, seed: numbe
     ...DIRECTED,
     ...{ backend, seed, faults, lastsMs },
     patienceMs: PATIENCE_MS,
+    stagnantMs: UNBROKEN_STAGNANT_MS,
   });
   const caught = figures.violations > 0;
   if (caught) say(storiesOf(outcome));

@@ -8,7 +8,7 @@ const DEFAULT: Settings = { EVENT_QUEUE_MAX_ATTEMPTS: '6', OUTBOX_SHUTDOWN_GRACE
 
 /**
  * Of a short one: leases, polls and backoff shortened, so that faults of seconds go beyond them. What decides that a
- * worker is gone is shortened less: a busy machine would be taken for it.
+ * worker is gone is not: a busy machine would be taken for it, and each heartbeat is a write of Temporal's.
  */
 const SHORT: Settings = {
   EVENT_QUEUE_MAX_ATTEMPTS: '5',
@@ -19,9 +19,6 @@ const SHORT: Settings = {
   OUTBOX_SETTLE_MS: '300',
   OUTBOX_PROBE_MS: '1000',
   OUTBOX_PUBLISH_TIMEOUT_MS: '2000',
-  OUTBOX_HEARTBEAT_TIMEOUT_MS: '3000',
-  OUTBOX_OWN_QUEUE_TIMEOUT_MS: '2000',
-  OUTBOX_STICKY_TIMEOUT_MS: '1000',
   OUTBOX_SHUTDOWN_GRACE_MS: '3000',
   OUTBOX_BACKOFF_FIRST_MS: '500',
   OUTBOX_BACKOFF_MAX_MS: '3000',

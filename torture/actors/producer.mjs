@@ -16,7 +16,7 @@ const { enqueueEvents } = require(join(process.env.TORTURE_ROOT, 'dist', 'produc
 
 const LOOPS = 4;
 const PER_TRANSACTION = 2;
-const WEIGHTS = { Placed: 60, Flaky: 12, Slow: 8, Chained: 15, Doomed: 2 };
+const WEIGHTS = { Placed: 60, Flaky: 6, Slow: 8, Chained: 15, Doomed: 1 };
 
 const { name, seed, rate, weights } = JSON.parse(process.env.TORTURE_PLAN);
 const types = Object.entries({ ...WEIGHTS, ...weights }).flatMap(([type, weight]) => Array(weight).fill(type));

@@ -18,7 +18,10 @@ export interface Figures {
   readonly duplicatesInTheStream: number;
   readonly repeatedExternalEffects: number;
   readonly longestStallMs: number;
+  /** From the last fault to the last handling. */
   readonly restMs: number;
+  /** False: patience was over before everything had ended. */
+  readonly rested: boolean;
   readonly recovery: readonly Recovery[];
   readonly rules: Readonly<Record<string, number>>;
   readonly violations: number;
@@ -43,6 +46,7 @@ export function figuresOf(outcome: Outcome, { seed, rules }: { seed: number; rul
     repeatedExternalEffects: repeated(history),
     longestStallMs: longestStall(ends, start),
     restMs: Math.round(last - calm),
+    rested: outcome.rested,
     recovery: recoveries(history, ends, strikes),
     rules: Object.fromEntries(rules.map((name) => [name, violations.filter(({ rule }) => rule === name).length])),
     violations: violations.length,

@@ -7,7 +7,10 @@ export function tableOf(figures: Figures): string {
   const faults = Object.entries(figures.faults).map(([name, times]) => `${name} ${times}`);
   const rows: [string, string][] = [
     ['backend, seed', `${figures.backend}, ${figures.seed}`],
-    ['storm', `${figures.seconds} s, then ${seconds(figures.restMs)} until all was handled`],
+    [
+      'storm',
+      `${figures.seconds} s, then ${seconds(figures.restMs)} until ${figures.rested ? 'all was handled' : 'patience was over'}`,
+    ],
     ['events committed', `${figures.events}, and ${figures.rolledBack} rolled back`],
     ['handlings done', `${figures.handlings}`],
     ['dead letters', `${figures.deadLetters}`],
