@@ -6,9 +6,9 @@ import type { Strike } from '../diary';
 export interface Recovery {
   readonly fault: string;
   readonly times: number;
-  /** Until an event was handled that had been written after the fault. */
+  /** Until a handler was entered anew, and succeeded: not in an attempt that had failed before, whose time its schedule tells. */
   readonly flow: Spread;
-  /** Until the last of the events was handled that had been open when the fault ended. */
+  /** Until the last of the events was handled that had been open when the fault ended, what had begun included. */
   readonly caughtUp: Spread;
 }
 
@@ -22,7 +22,7 @@ const HEALTHY: ReadonlySet<string> = new Set(['Placed', 'Slow', 'Chained']);
 
 /** @param ends of handlings, in the order of time */
 export function recoveries(
-  { business, producers }: History,
+  { business, producers, handlers }: History,
   ends: readonly HandlerLine[],
   strikes: readonly Strike[],
 ): Recovery[] {
@@ -34,11 +34,15 @@ export function recoveries(
     const since = written.get(eventId);
     return since === undefined ? [] : [{ since, at }];
   });
+  const succeeded = new Set(ends.map(({ run }) => run));
+  const entered = handlers.flatMap(({ kind, run, attempt, at }) =>
+    kind === 'begin' && attempt === 1 && succeeded.has(run) ? [at] : [],
+  );
   const alone = strikes.filter((strike) => !strikes.some((other) => other !== strike && other.from === strike.from));
   return [...grouped(alone.filter(overlapsNone(strikes)), ({ name }) => name)].map(([fault, all]) => ({
     fault,
     times: all.length,
-    flow: spread(all.flatMap(({ to }) => least(handled.filter(({ since }) => since >= to).map(({ at }) => at - to)))),
+    flow: spread(all.flatMap(({ to }) => least(entered.filter((at) => at >= to).map((at) => at - to)))),
     caughtUp: spread(
       all.flatMap(({ to }) => most(handled.filter(({ since, at }) => since < to && at >= to).map(({ at }) => at - to))),
     ),

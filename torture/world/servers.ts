@@ -8,6 +8,7 @@ export type ServerName = (typeof SERVERS)[number];
 /** The servers of one storm. Each way to take one away gives it back, and writes down from when to when it was gone. */
 export class Servers {
   private readonly running = new Map<ServerName, Server>();
+  private stopped = false;
 
   constructor(private readonly diary: Diary) {}
 
@@ -29,7 +30,7 @@ export class Servers {
     return this.away(name, async (server) => {
       await server.kill('SIGKILL');
       await wait();
-      await server.start();
+      await this.startAgain(server);
     });
   }
 
@@ -38,7 +39,7 @@ export class Servers {
     return this.away(name, async (server) => {
       await server.stop();
       await wait();
-      await server.start();
+      await this.startAgain(server);
     });
   }
 
@@ -57,7 +58,13 @@ export class Servers {
   }
 
   async stop(): Promise<void> {
+    this.stopped = true;
     await Promise.all([...this.running.values()].map((server) => server.stop()));
+  }
+
+  /** Not when the storm was interrupted meanwhile: nobody would stop it. */
+  private async startAgain(server: Server): Promise<void> {
+    if (!this.stopped) await server.start();
   }
 
   private async away(name: ServerName, during: (server: Server) => Promise<void>): Promise<void> {
