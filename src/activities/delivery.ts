@@ -50,6 +50,11 @@ interface Request {
   readonly eventId: string;
 }
 
+interface AttemptRequest extends Request {
+  /** Spent so far, as the run knows it. Absent in runs of an older build. */
+  readonly attempts?: number;
+}
+
 /**
  * One attempt of a delivery run. The ledger is claimed, the handler entered, and what became of it written, before the
  * workflow hears of it: an answer that is lost changes nothing.
@@ -61,11 +66,11 @@ class Deliverer {
     this.spans = new HandlerSpans(deps.config, deps.redact);
   }
 
-  async attempt(handlerName: string, { eventId }: Request): Promise<AttemptResult> {
+  async attempt(handlerName: string, { eventId, attempts: expected }: AttemptRequest): Promise<AttemptResult> {
     const { db, config } = this.deps;
     const since = performance.now();
     const key = { eventId, handler: handlerName };
-    const beginning = await beginAttempt(db, key, config.handling);
+    const beginning = await beginAttempt(db, key, config.handling, expected);
     switch (beginning.kind) {
       case 'over':
         await settleRow(db, [eventId]);
@@ -74,6 +79,10 @@ class Deliverer {
         const reason = 'another worker is at work on it';
         this.deps.metrics?.handlingDeferred(handlerName, 'held elsewhere');
         return { kind: 'deferred', attempts: beginning.attempts, dueInMs: beginning.forMs, reason };
+      }
+      case 'behind': {
+        const { attempts, dueInMs, reason } = beginning;
+        return { kind: 'deferred', attempts, dueInMs, reason: reason ?? 'another attempt was made meanwhile' };
       }
       case 'lost':
         return this.countLost({ ...key, ...beginning }, beginning.sinceMs);
@@ -240,12 +249,12 @@ function aboutOf({ eventId, eventType, handler }: Omit<Attempt, 'attempts'>, att
 /** An activity for each handler, and one for handlers that this worker lacks. */
 export function createDeliveryActivities(deps: DeliveryDeps) {
   const deliverer = new Deliverer(deps);
-  const activities: Record<string, (request: Request) => Promise<AttemptResult>> = {};
+  const activities: Record<string, (request: AttemptRequest) => Promise<AttemptResult>> = {};
   for (const name of deps.registry.names)
-    activities[name] = heartbeating((request: Request) => deliverer.attempt(name, request));
+    activities[name] = heartbeating((request: AttemptRequest) => deliverer.attempt(name, request));
   return {
     ...activities,
-    default: heartbeating((request: Request) => deliverer.attempt(activityInfo().activityType, request)),
+    default: heartbeating((request: AttemptRequest) => deliverer.attempt(activityInfo().activityType, request)),
     skip: heartbeating((order: SkipOrder) => skip(deps, order)),
   };
 }

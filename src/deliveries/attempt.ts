@@ -26,6 +26,8 @@ export type Beginning =
   /** Nothing waits: handled, skipped, or dead meanwhile. */
   | { readonly kind: 'over' }
   | { readonly kind: 'held'; readonly forMs: number; readonly attempts: number }
+  /** More has become of it than whoever asks knows of. */
+  | { readonly kind: 'behind'; readonly attempts: number; readonly dueInMs: number; readonly reason: string | null }
   | {
       readonly kind: 'lost';
       readonly startedAt: number;
@@ -36,7 +38,7 @@ export type Beginning =
 
 const BEGIN = `
   WITH waiting AS MATERIALIZED (
-    SELECT event_id, handler, attempts, event_type FROM :schema.deliveries
+    SELECT event_id, handler, attempts, event_type, next_at, failure_reason FROM :schema.deliveries
      WHERE event_id = $1 AND handler = $2 AND state = 'waiting' FOR UPDATE
   ), touched AS (
     UPDATE :schema.deliveries d SET touched_at = clock_timestamp()
@@ -44,10 +46,12 @@ const BEGIN = `
   ), taken AS (
     INSERT INTO :schema.processed_events (event_id, handler, status, lease_until)
     SELECT event_id, handler, 'in_progress', clock_timestamp() + $3::float8 * interval '1 millisecond' FROM waiting
+     WHERE $5::integer IS NULL OR attempts = $5::integer
     ON CONFLICT (event_id, handler) DO NOTHING
     RETURNING ${STARTED_MS} AS started
   )
-  SELECT w.attempts, w.event_type AS "eventType", taken.started AS "takenAt", ${LEASE_COLUMNS}
+  SELECT w.attempts, w.event_type AS "eventType", w.failure_reason AS reason,
+         (extract(epoch FROM w.next_at - clock_timestamp()) * 1000)::float8 AS "dueInMs", taken.started AS "takenAt", ${LEASE_COLUMNS}
     FROM waiting w
     LEFT JOIN taken ON true
     LEFT JOIN :schema.processed_events p USING (event_id, handler)`;
@@ -55,6 +59,8 @@ const BEGIN = `
 interface BeginRow {
   readonly attempts: number;
   readonly eventType: string;
+  readonly reason: string | null;
+  readonly dueInMs: number;
   readonly takenAt: number | null;
   readonly status: string | null;
   readonly startedAt: number | null;
@@ -62,9 +68,23 @@ interface BeginRow {
   readonly silentMs: number | null;
 }
 
-/** Claims the ledger for an attempt of a delivery that waits. */
-export async function beginAttempt(db: Database, key: DeliveryKey, times: LeaseTimes): Promise<Beginning> {
-  const { rows } = await db.query<BeginRow>(BEGIN, [key.eventId, key.handler, times.leaseMs, times.maxLeaseMs]);
+/**
+ * Claims the ledger for an attempt of a delivery that waits.
+ *
+ * @param expected attempts spent, as far as the run knows that asked for this one. An activity that a worker was given
+ *   long ago, and that Temporal has taken for lost meanwhile, may still come to its beginning, when another attempt has
+ *   been made in its place: it must not be one more, before its time. Nor must the run's own next one, when the answer
+ *   of the last was lost. Not judged by the due time, which an operator may cut short. Undefined: a run of an older
+ *   build does not say.
+ */
+export async function beginAttempt(
+  db: Database,
+  key: DeliveryKey,
+  times: LeaseTimes,
+  expected?: number,
+): Promise<Beginning> {
+  const values = [key.eventId, key.handler, times.leaseMs, times.maxLeaseMs, expected ?? null];
+  const { rows } = await db.query<BeginRow>(BEGIN, values);
   const row = rows[0];
   if (!row) return { kind: 'over' };
   const { attempts, eventType } = row;
@@ -74,6 +94,8 @@ export async function beginAttempt(db: Database, key: DeliveryKey, times: LeaseT
     await dropDelivery(db, key);
     return { kind: 'over' };
   }
+  if (row.startedAt === null && expected !== undefined && attempts !== expected)
+    return { kind: 'behind', attempts, dueInMs: Math.max(0, row.dueInMs), reason: row.reason };
   if (row.startedAt === null) return { kind: 'held', forMs: 50, attempts };
   const endsInMs = row.endsInMs ?? 0;
   if (endsInMs > 0) return { kind: 'held', forMs: Math.ceil(endsInMs), attempts };

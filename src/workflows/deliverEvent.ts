@@ -146,7 +146,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
 
   async function attempt({ handler, attempts }: Delivery): Promise<AttemptResult | AttemptFailure> {
     try {
-      return await steps.attempt(handler, eventId, attemptOf({ attempts }));
+      return await steps.attempt(handler, { eventId, attempts }, attemptOf({ attempts }));
     } catch (error) {
       if (isCancellation(error)) throw error;
       return failureOf(error) ?? unknownEnd(attempts);

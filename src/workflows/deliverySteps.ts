@@ -8,6 +8,12 @@ interface DeliveryActivities {
   skip(request: SkipOrder): Promise<void>;
 }
 
+interface AttemptRequest {
+  readonly eventId: string;
+  /** Spent so far: a worker that is given it late sees that another has been made in its place. */
+  readonly attempts: number;
+}
+
 /** A delivery run's activities with their options, in one place. */
 export function deliveryStepsOf(timings: DeliveryTimings) {
   const common: ActivityOptions = {
@@ -18,8 +24,8 @@ export function deliveryStepsOf(timings: DeliveryTimings) {
   };
   return {
     /** Named after the handler. Once: the workflow counts attempts and waits between them. */
-    attempt: (handler: string, eventId: string, summary: string): Promise<AttemptResult> => {
-      const activities = proxyActivities<Record<string, (request: { eventId: string }) => Promise<AttemptResult>>>({
+    attempt: (handler: string, request: AttemptRequest, summary: string): Promise<AttemptResult> => {
+      const activities = proxyActivities<Record<string, (request: AttemptRequest) => Promise<AttemptResult>>>({
         ...common,
         startToCloseTimeout: A_DAY_MS,
         retry: { maximumAttempts: 1 },
@@ -27,7 +33,7 @@ export function deliveryStepsOf(timings: DeliveryTimings) {
       });
       const activity = activities[handler];
       if (!activity) throw new Error(`there is no activity ${handler}`);
-      return activity({ eventId });
+      return activity(request);
     },
     skip: proxyActivities<DeliveryActivities>({
       ...common,
