@@ -49,7 +49,7 @@ export class HandlerError extends Error {
 /** The database schema cannot be used by this build. */
 export class MigrationError extends Error {
   constructor(
-    readonly kind: 'newer-database' | 'outdated-database' | 'failed',
+    readonly kind: 'newer-database' | 'outdated-database' | 'unreadable' | 'failed',
     message: string,
     options?: ErrorOptions,
   ) {

@@ -27,6 +27,15 @@ export async function readConsumerInfo(
   return manager.consumers.info(stream, durable).catch(absent);
 }
 
+/** Names of all durables of a stream. */
+export async function readDurables(connection: NatsConnection, stream: string): Promise<string[]> {
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: TIMEOUT_MS });
+  const names: string[] = [];
+  for await (const { config } of manager.consumers.list(stream))
+    if (config.durable_name) names.push(config.durable_name);
+  return names;
+}
+
 function absent(error: unknown): undefined {
   if (ABSENT.includes((error as { code?: unknown }).code)) return undefined;
   throw error;

@@ -63,6 +63,9 @@ async function runDev(options: DevOptions): Promise<void> {
     given: given(env),
     log: (line) => logger.info(line),
   });
+  const kept = ['DATABASE_URL', 'NATS_URL', 'TEMPORAL_ADDRESS'].filter((variable) => env[variable]);
+  if (kept.length > 0)
+    note(`${kept.join(', ')} name running servers, which are used as they are; without them some are started.`);
   try {
     env.DATABASE_URL = servers.postgres.url;
     env.NATS_URL = servers.nats.url;

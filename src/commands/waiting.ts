@@ -61,6 +61,8 @@ async function runWaiting({ type, handler, aggregate, state, limit, json }: Wait
   if (found.length > shown.length) {
     note(`These are the first ${counted(shown.length, 'row')}; there are more: raise --limit, or narrow it.`);
   } else if (!json && shown.length > 0) {
+    if (shown.some((row) => row.state === 'pending'))
+      note(colors.dim('Pending: `outbox status` says whether the relay is paused, waits for NATS, or has no worker.'));
     note(colors.dim(`${counted(shown.length, 'row')}. All of one: outbox show <event_id>`));
   }
 }

@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import type { Config } from '../config';
 import type { Database } from '../postgres/database';
+import { deadlineIn } from '../temporal/deadline';
 import { installationId } from '../temporal/identity';
 import { fault, ok, usesNats, warning, type Check, type Found } from './finding';
 
@@ -11,6 +12,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   stream: 'OUTBOX_STREAM',
 };
 
+/** A worker answers a query from its memory, at once. */
+const ANSWER_MS = 5_000;
+
 /**
  * Relay and consumer run, and were started for this installation. What a run was started with stands in its memo.
  */
@@ -20,13 +24,29 @@ export const runs: Check = {
     const { config, db } = patient;
     const { client } = await patient.temporal();
     const mine = await identityOf(config, db);
-    const found = [judge('relay', config.relayWorkflowId, await describe(client, config.relayWorkflowId), mine)];
+    const found = [
+      await examined(
+        client,
+        judge('relay', config.relayWorkflowId, await describe(client, config.relayWorkflowId), mine),
+        {
+          workflowId: config.relayWorkflowId,
+          name: 'relay',
+          resume: 'outbox resume',
+        },
+      ),
+    ];
     if (!usesNats(config)) return found;
     const consumer = await describe(client, config.consumerWorkflowId);
     // An installation whose workers have no handlers never has one.
     if (consumer || (await hasHandlers(db))) {
       const { backend: _, ...others } = mine;
-      found.push(judge('consumer', config.consumerWorkflowId, consumer, others));
+      found.push(
+        await examined(client, judge('consumer', config.consumerWorkflowId, consumer, others), {
+          workflowId: config.consumerWorkflowId,
+          name: 'consumer',
+          resume: `temporal workflow signal --workflow-id ${config.consumerWorkflowId} --name resume`,
+        }),
+      );
     }
     return found;
   },
@@ -61,6 +81,32 @@ function judge(
   }
   return ok(`The ${name} ${workflowId} runs.`);
 }
+
+interface Run {
+  readonly workflowId: string;
+  readonly name: string;
+  /** The command that ends a pause. */
+  readonly resume: string;
+}
+
+/** What a run that is open says of itself: one may be paused, or have nobody left to carry it on. */
+async function examined(client: Client, found: Found, { workflowId, name, resume }: Run): Promise<Found> {
+  if (found.level !== 'ok') return found;
+  try {
+    const asking = () => client.workflow.getHandle(workflowId).query<{ state: string }, []>('status');
+    const { state } = await client.withDeadline(deadlineIn(ANSWER_MS), asking);
+    if (state === 'paused') return warning(`The ${name} ${workflowId} is paused.`, `If nobody needs that any more, run: ${resume}`);
+    if (state === 'waiting for the broker')
+      return warning(`The ${name} ${workflowId} waits for NATS.`, 'See the check of NATS, and: outbox status');
+    return found;
+  } catch (error) {
+    const reason = (error as Error).message;
+    return fault(
+      `The ${name} ${workflowId} is open, and no worker answers for it (${reason}).`,
+      'See whether a worker runs, and what its log says: outbox worker',
+    );
+  }
+} // prettier-ignore
 
 async function identityOf(config: Config, db: Database): Promise<Record<string, string>> {
   const { backend, nats } = config;

@@ -1,6 +1,6 @@
 import { MigrationError } from '../errors';
 import { checkVersion } from '../postgres/migrate';
-import { fault, ok, warning, type Check, type Found } from './finding';
+import { fault, ok, unknown, warning, type Check, type Found } from './finding';
 
 export const schemaVersion: Check = {
   name: 'tables',
@@ -10,6 +10,7 @@ export const schemaVersion: Check = {
       await checkVersion(db, (message) => newer.push(warning(message, 'Upgrade this build when the others are.')));
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
+      if (error.kind === 'unreadable') return [unknown(error.message)];
       const command = error.kind === 'newer-database' ? 'Run the newer build.' : `Run: OUTBOX_SCHEMA=${db.schema} outbox migrate`; // prettier-ignore
       return [fault(error.message, command)];
     }

@@ -1,6 +1,6 @@
 import { nanos } from 'nats';
 import { RetentionPolicy, StorageType } from '@nats-io/jetstream';
-import { readStreamInfo } from '../broker/streamState';
+import { readDurables, readStreamInfo } from '../broker/streamState';
 import { fault, ok, usesStream, warning, type Check, type Found } from './finding';
 
 export const stream: Check = {
@@ -58,10 +58,18 @@ export const stream: Check = {
     if (config.sealed) found.push(fault('The stream is sealed, and takes nothing.', 'Use another stream.'));
     if (config.allow_atomic !== true)
       found.push(warning('The stream does not allow atomic batches, so backlogs go out one by one.', `Run: ${edit} --allow-batch`)); // prettier-ignore
+    const others = (await readDurables(connection, name)).filter((durable) => isForeign(durable, patient.config.nats));
+    if (others.length > 0)
+      found.push(warning(`The stream ${name} also has ${others.join(', ')} of another installation: each handles the events of both.`, 'Give each its own OUTBOX_STREAM and OUTBOX_SUBJECT_PREFIX; of one that is no more: nats consumer rm ' + name + ' ' + others[0])); // prettier-ignore
     found.push(...fullness(info.config, info.state, edit));
     return found.some(({ level }) => level === 'fault') ? found : [ok(`The stream ${name} is there, with ${info.state.messages} messages.`), ...found]; // prettier-ignore
   },
 };
+
+/** Named as another schema's would be. */
+function isForeign(durable: string, mine: { readonly durable: string }): boolean {
+  return durable !== mine.durable && /^outbox(-[a-z_][a-z0-9_]*)?$/.test(durable);
+}
 
 /** Nearly full: a stream that discards the old loses events that nobody has read; one that discards the new defers all. */
 function fullness(

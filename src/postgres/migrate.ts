@@ -178,7 +178,16 @@ export async function checkVersion(db: Database, warn: (message: string) => void
   try {
     done = await appliedMigrations(db.pool, bind);
   } catch (error) {
-    if (!['42P01', '3F000', '42501'].includes(codeOf(error) ?? '')) throw error;
+    const code = codeOf(error) ?? '';
+    // Not the version: whoever may not look must not be sent to migrate.
+    if (code === '42501') {
+      throw new MigrationError(
+        'unreadable',
+        `The role in DATABASE_URL may not read the tables of schema ${db.schema}: let their owner run what \`outbox migrate --roles\` prints.`,
+        { cause: error },
+      );
+    }
+    if (!['42P01', '3F000'].includes(code)) throw error;
     done = [];
   }
   refuseNewer(done, known, db.schema, warn);

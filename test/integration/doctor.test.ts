@@ -40,7 +40,7 @@ test('finds nothing but warnings where all is in order, and says of each thing t
   expect(inOrder).toEqual(
     expect.arrayContaining([
       ...['PostgreSQL', 'wake-ups', 'tables', 'privileges', 'NATS', 'stream', 'consumer', 'dedup horizon'],
-      ...['Temporal', 'search attributes', 'runs', 'unowned messages', 'clocks', 'autovacuum', 'old transactions'],
+      ...['Temporal', 'search attributes', 'runs', 'unowned messages', 'clocks', 'autovacuum'],
     ]),
   );
   expect(of(found, 'workers', 'warning').what).toMatch(/One worker/);
