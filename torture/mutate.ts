@@ -14,7 +14,7 @@ export interface Verdict {
 }
 
 /** A storm may pass by what a mutant breaks: killed a moment earlier, a worker had nothing in its hands. */
-const TRIES = 3;
+const TRIES = 4;
 /** What a mutant has lost does not come back: longer than any lease, poll and backoff of a short storm. */
 const STAGNANT_MS = 20_000;
 const UNBROKEN_STAGNANT_MS = 90_000;
@@ -24,11 +24,11 @@ const PATIENCE_MS = 300_000;
 export async function catchMutant(storms: Storms, name: string, seed: number, keep = false): Promise<Verdict> {
   const mutant = MUTANTS[name];
   if (!mutant) throw new Error(`there is no mutant "${name}"; there are ${Object.keys(MUTANTS).join(', ')}`);
-  const { backend, fault, rules: shownBy } = mutant;
+  const { backend, fault, rules: shownBy, workers = DIRECTED.workers } = mutant;
   for (let count = 1; ; count++) {
     const { figures, mutated } = await storms.run({
       ...DIRECTED,
-      ...{ backend, keep, seed: seed + count - 1 },
+      ...{ backend, keep, workers, seed: seed + count - 1 },
       faults: [fault],
       preloads: [preloadOf(name)],
       patienceMs: PATIENCE_MS,
