@@ -126,7 +126,9 @@ export async function connectRelay(config: Config): Promise<RelayLink> {
       sdk.isGrpcCancelledError(error) ||
       (sdk.isGrpcServiceError(cause) && /no poller/i.test(cause.details))
     ) {
-      const open = isUpdate ? ' The request may still be carried out: `outbox status` tells, and `outbox resume` takes a pause back.' : '';
+      const open = isUpdate
+        ? ' The request may still be carried out: `outbox status` tells, and `outbox resume` takes a pause back.'
+        : '';
       return new RelayAbsentError(
         'no-answer',
         `No answer from ${run.name}: see that a worker runs (\`outbox worker\`) and that its PostgreSQL answers.${open}`,
