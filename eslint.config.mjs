@@ -21,20 +21,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: {
-          allowDefaultProject: [
-            '*.mjs',
-            'scripts/*.mjs',
-            'test/support/*.mjs',
-            'test/crash/*.mjs',
-            'bench/handlers/*.mjs',
-            'bench/telemetry/*.mjs',
-            'torture/actors/*.mjs',
-            'torture/mutants/*.mjs',
-          ],
-          // More than the default of 8 small scripts; each costs the linter a moment.
-          maximumDefaultProjectFileMatchCount_THIS_WILL_SLOW_DOWN_LINTING: 16,
-        },
+        projectService: true,
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -58,9 +45,6 @@ export default tseslint.config(
     ignores: [
       // A `Date` there is Temporal's time, the same in each replay.
       'src/workflows/**',
-      // Rates of the last minute, or between two looks: they are shown, and nothing is decided by them.
-      'src/cli/rates.ts',
-      'src/cli/statusSource.ts',
     ],
     rules: {
       'no-restricted-syntax': ['error', ...OWN_CLOCK.map((selector) => ({ selector, message: USE_ANOTHER_CLOCK }))],
@@ -77,6 +61,9 @@ export default tseslint.config(
     // Plain scripts run before `npm install` has: they know only Node, and are not part of the typed project.
     files: ['**/*.mjs'],
     ...tseslint.configs.disableTypeChecked,
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', fetch: 'readonly' } },
+    languageOptions: {
+      ...tseslint.configs.disableTypeChecked.languageOptions,
+      globals: { process: 'readonly', console: 'readonly', URL: 'readonly', fetch: 'readonly' },
+    },
   },
 );

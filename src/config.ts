@@ -120,7 +120,10 @@ const environment = z.object({
   /** Turns Temporal's worker versioning on. Off by default: then a new build needs no step of an operator to be used. */
   OUTBOX_BUILD_ID: z
     .string()
-    .regex(/^[\w.+-]{1,128}$/, 'a build id may hold up to 128 letters, digits, and . _ + - only')
+    .regex(
+      /^(?!__)[\w.+-]{1,128}$/,
+      'a build id may hold up to 128 letters, digits, and . _ + - only, and Temporal keeps those that begin with __ for itself',
+    )
     .optional(),
   OUTBOX_SHUTDOWN_GRACE_MS: milliseconds(20_000),
   /** History events after which the relay continues as new; 0 leaves it to the server's suggestion. */

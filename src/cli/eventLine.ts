@@ -61,11 +61,17 @@ function parse(text: string): unknown {
 }
 
 function timeOf(name: string, given: unknown): Date {
-  const time = typeof given === 'string' && TIME.test(given) ? new Date(given) : undefined;
+  const time = typeof given === 'string' && TIME.test(given) && hasDay(given) ? new Date(given) : undefined;
   if (!time || Number.isNaN(time.getTime())) {
     throw new Error(`${name} must be a time with a zone as ISO 8601, such as 2026-07-01T08:30:00Z`);
   }
   return time;
+}
+
+/** JavaScript makes the 3rd of March of the 31st of February. */
+function hasDay(text: string): boolean {
+  const [year = NaN, month = NaN, day = NaN] = text.slice(0, 10).split('-').map(Number);
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 function kindOf(value: unknown): string {

@@ -57,7 +57,10 @@ async function runEnqueue(file: string | undefined, options: EnqueueVerbOptions)
     throw wrongUse('Give a file, or pipe lines in: `outbox enqueue --help` shows what a line looks like.');
   }
   const source = fromStdin ? undefined : await openFile(file);
-  const input: AsyncIterable<Buffer> = source ? createReadStream('', { fd: source }) : process.stdin;
+  const input = source ? createReadStream('', { fd: source }) : process.stdin;
+  const stop = stopSignal();
+  // The next line may be long in coming.
+  stop.addEventListener('abort', () => input.destroy(new CommandFailure('Interrupted.')), { once: true });
   const bar = progressBar(options.progress && process.stderr.isTTY, source ? (await source.stat()).size : undefined);
   // JSON may spell a character in six bytes, and a line holds more than the payload.
   const maxLineBytes = 8 * config.maxPayloadBytes + 64 * 1024;
@@ -70,7 +73,7 @@ async function runEnqueue(file: string | undefined, options: EnqueueVerbOptions)
         fromLine: options.fromLine,
         wake: config.notify,
         maxPayloadBytes: config.maxPayloadBytes,
-        signal: stopSignal(),
+        signal: stop,
         onCommit: (progress) => {
           done = progress;
           bar.update(progress);

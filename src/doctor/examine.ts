@@ -5,6 +5,7 @@ import type { Config } from '../config';
 import { createLogger } from '../logger';
 import { openDatabase } from '../postgres/database';
 import { connectClient, type TemporalClient } from '../temporal/client';
+import { cleanUp } from './cleanUp';
 import { clocks } from './clocks';
 import { durable } from './durable';
 import type { Check, Finding, Patient } from './finding';
@@ -31,7 +32,7 @@ const QUERY_TIMEOUT_MS = 15_000;
 /** In the order in which one would look by hand: what the others stand on comes first. */
 const CHECKS: readonly Check[] = [
   postgresServer, listening, schemaVersion, privileges, natsServer, stream, durable, horizon, temporalServer,
-  searchAttributes, runs, workers, versions, unowned, clocks, vacuum, transactions,
+  searchAttributes, runs, workers, versions, unowned, cleanUp, clocks, vacuum, transactions,
 ]; // prettier-ignore
 
 /** Makes every check that the settings have a use for. Never rejects: what cannot be looked at is told. */

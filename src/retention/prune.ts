@@ -59,8 +59,8 @@ export async function prune(db: Database, kind: Kind, keep: Keep, options: Prune
     let after = at === options.from?.shelf ? options.from.after : null;
     for (;;) {
       if (options.signal?.aborted) return { removed, rest: { shelf: at, after }, longestMs: pace.longestMs };
-      const batch = await pace.measured((rows) => removeBatch(db, shelf, { keep, after, rows }, options.archive));
-      if (!batch) continue;
+      const batch = await pace.measured((rows) => removeBatch(db, shelf, { keep, after, rows }, options));
+      if (!batch || batch.isLeft) continue;
       removed += batch.removed;
       options.onProgress?.(removed);
       after = batch.after;
@@ -79,13 +79,26 @@ export async function countPrunable(db: Database, kind: Kind, keep: Keep): Promi
   return count;
 }
 
+/** @returns whether it has ended; false once the signal has fired, and what becomes of it then is nobody's any more */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
+  if (!signal) return work.then(() => true);
+  work.catch(() => undefined);
+  let give: () => void = () => undefined;
+  const aborted = new Promise<boolean>((resolve) => {
+    give = () => resolve(false);
+    signal.addEventListener('abort', give, { once: true });
+    if (signal.aborted) give();
+  });
+  return Promise.race([work.then(() => true), aborted]).finally(() => signal.removeEventListener('abort', give));
+}
+
 /** One look and one removal. Between the two no connection is held, for as long as an archive may take. */
 async function removeBatch(
   db: Database,
   shelf: Shelf,
   look: { keep: Keep; after: string | null; rows: number },
-  archive: Archive | undefined,
-): Promise<{ removed: number; after: string | null; archivedMs: number }> {
+  { archive, signal }: PruneOptions,
+): Promise<{ removed: number; after: string | null; archivedMs: number; isLeft: boolean }> {
   const { found, lines } = await inShortTransaction(db, async (run) => {
     const found = await shelf.find(run, look);
     return { found, lines: archive ? await readLines(run, shelf.table, found.tids) : [] };
@@ -93,12 +106,14 @@ async function removeBatch(
   let archivedMs = 0;
   if (archive) {
     const begun = performance.now();
-    await putAway(archive, { table: shelf.table, rows: lines });
+    // Nothing has gone yet, and what the archive has it may be given again: a stop need not wait for one that hangs.
+    const isPutAway = await unlessAborted(putAway(archive, { table: shelf.table, rows: lines }), signal);
+    if (!isPutAway) return { removed: 0, after: look.after, archivedMs: 0, isLeft: true };
     archivedMs = performance.now() - begun;
   }
   const removed =
     found.tids.length === 0 ? 0 : await inShortTransaction(db, (run) => shelf.remove(run, found.tids, look.keep));
   // Rows of one and the same moment, none of which could be removed: the next look would find the very same.
   const stuck = removed === 0 && found.after !== null && found.after === look.after;
-  return { removed, after: stuck ? found.beyond : found.after, archivedMs };
+  return { removed, after: stuck ? found.beyond : found.after, archivedMs, isLeft: false };
 }

@@ -5,10 +5,11 @@ import { binder, type Database } from '../postgres/database';
 export const STATEMENT_TIMEOUT_MS = 2_000;
 
 /**
- * Settings of the transaction alone, so that a pooler may hand the connection on. What a crash takes back is removed
+ * Each statement sees what was committed until then, whatever the role's default: a removal must see what was written since
+ * the look. Settings of the transaction alone, so that a pooler may hand the connection on. What a crash takes back is removed
  * again, so no commit has to wait for the disk, and none stands in the way of those that do.
  */
-const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL synchronous_commit = off`;
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL synchronous_commit = off`;
 
 /** Runs the statements of one batch; afterwards the connection belongs to others. */
 export async function inShortTransaction<T>(db: Database, work: (run: Runner) => Promise<T>): Promise<T> {

@@ -12,6 +12,8 @@ export interface Served {
 
 /** A client that sends or reads one byte a minute must not hold a connection for ever. */
 const REQUEST_TIMEOUT_MS = 10_000;
+/** Far more than scrape and probe at the same time. */
+const MOST_CONNECTIONS = 100;
 
 /** `/metrics`, `/healthz` and `/readyz` over HTTP. */
 export class Endpoint {
@@ -26,7 +28,10 @@ export class Endpoint {
     let reason = '';
     for (let port = address.firstPort; port <= address.lastPort; port++) {
       const server = createServer((request, response) => void answer(request, response, served));
-      server.requestTimeout = server.headersTimeout = REQUEST_TIMEOUT_MS;
+      server.requestTimeout = server.headersTimeout = server.timeout = REQUEST_TIMEOUT_MS;
+      // Answers that nobody reads pile up in memory: one for each connection, and not for any number of them.
+      server.maxRequestsPerSocket = 1;
+      server.maxConnections = MOST_CONNECTIONS;
       try {
         await listen(server, address.host, port);
       } catch (error) {

@@ -1,9 +1,9 @@
-import { context, isSpanContextValid, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import { isSpanContextValid, ROOT_CONTEXT, SpanKind, trace, type Span } from '@opentelemetry/api';
 import type { Config } from '../config';
 import type { HandledEvent } from '../handlers/defineHandler';
 import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
 import { contextOf } from './context';
-import { endSpan, startSpan } from './tracer';
+import { endSpan, isRecording, runWithin, startSpan } from './tracer';
 
 export interface HandlerSpan {
   /** Runs `work` with the span active: what it starts is its child, and what it enqueues goes on in the same trace. */
@@ -48,16 +48,24 @@ export class HandlerSpans {
       },
       parent,
     );
-    if (!span || (parent === ROOT_CONTEXT && !isSpanContextValid(span.spanContext()))) return undefined;
+    if (!span || (parent === ROOT_CONTEXT && !isValid(span))) return undefined;
     const active = trace.setSpan(parent, span);
     return {
-      within: (work) => context.with(active, work),
+      within: (work) => runWithin(active, work),
       end: (failed) => {
-        if (!failed || !span.isRecording()) return endSpan(span);
+        if (!failed || !isRecording(span)) return endSpan(span);
         const { thrown } = failed;
         const message = failureText(thrown, this.redact, { eventId: event.eventId, handler });
         endSpan(span, { 'error.type': failureName(thrown) }, message);
       },
     };
+  }
+}
+
+function isValid(span: Span): boolean {
+  try {
+    return isSpanContextValid(span.spanContext());
+  } catch {
+    return false;
   }
 }

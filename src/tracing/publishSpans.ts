@@ -3,7 +3,7 @@ import type { Outcome, Settle } from '../broker/broker';
 import { subjectOf } from '../broker/subject';
 import type { ClaimedEvent } from '../event';
 import { contextOf } from './context';
-import { endSpan, startSpan } from './tracer';
+import { endSpan, isRecording, startSpan } from './tracer';
 
 /**
  * A span for each publish of an event that was enqueued in a trace, child of it, from here until its outcome: between
@@ -45,7 +45,7 @@ function startPublish(event: ClaimedEvent, subjectPrefix: string): Span | undefi
     },
     contextOf(event.headers),
   );
-  return span?.isRecording() ? span : undefined;
+  return span && isRecording(span) ? span : undefined;
 }
 
 function endPublish(span: Span, outcome: Outcome): void {

@@ -1,4 +1,12 @@
-import { SpanStatusCode, trace, type Attributes, type Context, type Span, type SpanOptions } from '@opentelemetry/api';
+import {
+  context,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanOptions,
+} from '@opentelemetry/api';
 import { ownVersion } from '../ownVersion';
 
 /** Does nothing until the application registers an SDK, and then writes through that. */
@@ -25,5 +33,28 @@ export function endSpan(span: Span, attributes: Attributes = {}, failure?: strin
     span.end();
   } catch {
     // As above.
+  }
+}
+
+/** Whether anybody records it. Never throws. */
+export function isRecording(span: Span): boolean {
+  try {
+    return span.isRecording();
+  } catch {
+    return false;
+  }
+}
+
+/** Runs `work` once, with the context active where that can be. What `work` throws is passed on. */
+export function runWithin<T>(active: Context, work: () => T): T {
+  let entered = false;
+  try {
+    return context.with(active, () => {
+      entered = true;
+      return work();
+    });
+  } catch (error) {
+    if (entered) throw error;
+    return work();
   }
 }

@@ -266,6 +266,20 @@ describe('an archive', () => {
     expect(given).toEqual([eventId, eventId]);
   });
 
+  it('that hangs holds up no stop: its rows stay, and the next run begins with them', async () => {
+    await insertDoneLedger(db, 3, '31 days');
+    const stop = new AbortController();
+    const keep = policyOf(loadConfig({})).ledger;
+    const archive = () => {
+      stop.abort();
+      return new Promise<void>(() => undefined);
+    };
+    await recordArchive(db, true);
+    const { removed, rest } = await prune(db, 'ledger', keep, { archive, signal: stop.signal });
+    expect([removed, rest]).toEqual([0, { shelf: 0, after: null }]);
+    expect(await prune(db, 'ledger', keep, { archive: () => undefined, from: rest! })).toMatchObject({ removed: 3 });
+  });
+
   it('is missed where a worker had one: nothing goes that nobody would have put away', async () => {
     await insertRow(db, 'done', { age: '8 days' });
     await recordArchive(db, true);

@@ -13,6 +13,17 @@ test('times become dates, and optional fields may be null', () => {
   expect(eventOfLine(line)).toEqual({ ...EVENT, occurredAt: new Date('2026-07-01T08:30:00.500Z') });
 });
 
+test('a day that its month has not is refused, not made another one', () => {
+  for (const given of [
+    '2026-02-31T10:00:00Z',
+    '2027-04-31T10:00:00+02:00',
+    '2025-02-29T00:00:00Z',
+    '2026-00-10T00:00:00Z',
+  ])
+    expect(() => eventOfLine(JSON.stringify({ ...EVENT, occurredAt: given }))).toThrow(/occurredAt must be a time/);
+  expect(eventOfLine(JSON.stringify({ ...EVENT, occurredAt: '2028-02-29T00:00:00Z' })).occurredAt).toEqual(new Date('2028-02-29T00:00:00Z')); // prettier-ignore
+});
+
 test('a payload of null is a payload', () => {
   expect(eventOfLine(JSON.stringify({ ...EVENT, payload: null })).payload).toBeNull();
 });

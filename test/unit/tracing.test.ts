@@ -49,4 +49,31 @@ describe('an SDK that throws', () => {
     tracePublishes([claimed], settle, 'events')(claimed, away);
     expect(settle.mock.calls).toEqual([[claimed, { kind: 'published', duplicate: true }], [claimed, away]]); // prettier-ignore
   });
+
+  it('costs no outcome when it fails wherever else it is asked', () => {
+    const spanContext = fail;
+    makeSpan = () => ({ spanContext, isRecording: fail, end: fail, setStatus: fail, setAttributes: fail }) as never;
+    expect(new HandlerSpans(loadConfig({}), undefined).start('mail', handled, 1)).toBeUndefined();
+    const settle = jest.fn();
+    tracePublishes([claimed], settle, 'events')(claimed, published);
+    expect(settle).toHaveBeenCalledWith(claimed, published);
+
+    const valid = () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 });
+    makeSpan = () => ({ spanContext: valid, isRecording: fail, end: fail }) as never;
+    context.setGlobalContextManager({
+      active: () => ROOT_CONTEXT,
+      with: fail,
+      enable: fail,
+      disable: () => undefined,
+    } as never);
+    try {
+      const span = new HandlerSpans(loadConfig({}), undefined).start('mail', handled, 1);
+      const work = jest.fn(() => 'done');
+      expect(span?.within(work)).toBe('done');
+      expect(work).toHaveBeenCalledTimes(1);
+      expect(() => span?.end({ thrown: new Error('x') })).not.toThrow();
+    } finally {
+      context.disable();
+    }
+  });
 });
