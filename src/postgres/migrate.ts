@@ -179,15 +179,15 @@ export async function checkVersion(db: Database, warn: (message: string) => void
     done = await appliedMigrations(db.pool, bind);
   } catch (error) {
     const code = codeOf(error) ?? '';
-    // Not the version: whoever may not look must not be sent to migrate.
-    if (code === '42501') {
+    // Whoever may not look at what is there must not be sent to migrate.
+    if (code === '42501' && (await isThere(db))) {
       throw new MigrationError(
         'unreadable',
         `The role in DATABASE_URL may not read the tables of schema ${db.schema}: let their owner run what \`outbox migrate --roles\` prints.`,
         { cause: error },
       );
     }
-    if (!['42P01', '3F000'].includes(code)) throw error;
+    if (!['42P01', '3F000', '42501'].includes(code)) throw error;
     done = [];
   }
   refuseNewer(done, known, db.schema, warn);
@@ -198,6 +198,15 @@ export async function checkVersion(db: Database, warn: (message: string) => void
       `The schema ${db.schema} lacks ${missing.map((migration) => migration.name).join(', ')}: run \`outbox migrate\` with a role that may create tables.`,
     );
   }
+}
+
+/** Catalogs are open to every role. */
+const THERE = `
+  SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                  WHERE n.nspname = $1 AND c.relname = 'outbox_migrations') AS there`;
+
+async function isThere(db: Database): Promise<boolean> {
+  return (await db.query<{ there: boolean }>(THERE, [db.schema])).rows[0]?.there ?? false;
 }
 
 /** Migrates where privileges allow; else checks the version. */

@@ -374,6 +374,18 @@ describe('a role that may not create tables', () => {
     }
   }); // prettier-ignore
 
+  it('is told of the grants that it lacks on a migrated database, and not to migrate', async () => {
+    const database = await cloneDatabase();
+    closers.push(() => database.drop());
+    const limited = await asLimitedRole(database, false);
+    for (const run of [migrateOrCheck, checkVersion]) {
+      await expect(run(limited)).rejects.toMatchObject({
+        kind: 'unreadable',
+        message: expect.stringMatching(/may not read the tables of schema .*`outbox migrate --roles`/) as string,
+      });
+    }
+  });
+
   it('is given the command on a schema of an older build, which it may read', async () => {
     const database = await newDatabase('outbox');
     await migrate(database.db, undefined, olderBuild(2));
