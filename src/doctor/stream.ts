@@ -59,8 +59,14 @@ export const stream: Check = {
     if (config.allow_atomic !== true)
       found.push(warning('The stream does not allow atomic batches, so backlogs go out one by one.', `Run: ${edit} --allow-batch`)); // prettier-ignore
     const others = (await readDurables(connection, name)).filter((durable) => isForeign(durable, patient.config.nats));
-    if (others.length > 0)
-      found.push(warning(`The stream ${name} also has ${others.join(', ')} of another installation: each handles the events of both.`, 'Give each its own OUTBOX_STREAM and OUTBOX_SUBJECT_PREFIX; of one that is no more: nats consumer rm ' + name + ' ' + others[0])); // prettier-ignore
+    if (others.length > 0) {
+      found.push(
+        warning(
+          `The stream ${name} also has ${others.join(', ')} of another installation: each handles the events of both.`,
+          `Give each its own OUTBOX_STREAM and OUTBOX_SUBJECT_PREFIX. If it is no more, run: nats consumer rm ${name} ${others[0]}`,
+        ),
+      );
+    }
     found.push(...fullness(info.config, info.state, edit));
     return found.some(({ level }) => level === 'fault') ? found : [ok(`The stream ${name} is there, with ${info.state.messages} messages.`), ...found]; // prettier-ignore
   },

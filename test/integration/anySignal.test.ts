@@ -55,8 +55,12 @@ describe('whatever a signal or an update holds', () => {
   let failed: string;
   let delivery: WorkflowHandle;
   beforeAll(async () => {
-    // Hours between two attempts, so that the run is open for all of it.
-    outbox = await TestOutbox.create({ OUTBOX_BACKOFF_FIRST_MS: '3600000', OUTBOX_BACKOFF_MAX_MS: '3600000' });
+    // Hours between two attempts, and more attempts than are ordered, so that the run is open for all of it.
+    outbox = await TestOutbox.create({
+      OUTBOX_BACKOFF_FIRST_MS: '3600000',
+      OUTBOX_BACKOFF_MAX_MS: '3600000',
+      EVENT_QUEUE_MAX_ATTEMPTS: '1000',
+    });
     const hopeless = defineHandler({
       name: 'hopeless',
       events: ['ThingHappened'],

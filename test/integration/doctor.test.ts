@@ -120,6 +120,24 @@ test('a stream that is absent, takes other subjects, or keeps longer than the le
   await outbox.manager.streams.update(stream, config);
 });
 
+test('a stream from which another installation handles too is told, and a relay that somebody has paused', async () => {
+  const { stream } = outbox.config().nats;
+  await outbox.manager.consumers.add(stream, { durable_name: 'outbox-other', ack_policy: AckPolicy.Explicit });
+  await outbox.relay().signal('pause');
+  try {
+    await eventually(async () => (await outbox.relay().query<{ state: string }>('status')).state === 'paused');
+    const found = await findings();
+    expect(of(found, 'stream', 'warning').todo).toContain(`nats consumer rm ${stream} outbox-other`);
+    expect(of(found, 'runs', 'warning')).toMatchObject({
+      what: expect.stringMatching(/^The relay .* is paused\.$/) as string,
+      todo: expect.stringMatching(/run: outbox resume$/) as string,
+    });
+  } finally {
+    await outbox.relay().signal('resume');
+    await outbox.manager.consumers.delete(stream, 'outbox-other');
+  }
+});
+
 test('settings that are not those of the installation are told, whichever they are', async () => {
   const other = (settings: Settings) => findings(settings).then((found) => of(found, 'runs', 'fault').what);
   expect(await other({ EVENT_BUS_BACKEND: 'db' })).toMatch(/another EVENT_BUS_BACKEND: it has nats, these settings db/);
