@@ -2,7 +2,7 @@ import { Argument, Command, InvalidArgumentError } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import type { Backend } from './figures';
-import { watchLauncher } from './launcher';
+import { interruption } from './interruption';
 import { jsonOf, tableOf } from './report';
 import { Rig } from './rig';
 import { BACKENDS, measure, PARTS, type OpenRig, type Subject } from './subjects';
@@ -99,16 +99,6 @@ async function machine(rig: Rig): Promise<Record<string, unknown>> {
     platform: `${process.platform}-${process.arch}`,
     loadBefore: loadavg()[0],
   };
-}
-
-/** Rejects at the first signal, or when nobody waits any more. Further signals, which a terminal and npm send as well, change nothing. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(name, () => reject(new Error(`${name}: stopping everything that was started`)));
-    }
-    watchLauncher((what) => reject(new Error(`${what}: stopping everything that was started`)));
-  });
 }
 
 function list(given: string): string[] {

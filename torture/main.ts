@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchLauncher } from '../bench/launcher';
+import { interruption } from '../bench/interruption';
 import { chosenFaults, FAULTS } from './faults';
 import { MUTANTS } from './mutants';
 import { catchMutant, lineOf, passUnbroken, type Verdict } from './mutate';
@@ -145,16 +145,6 @@ function printPlan(steps: number): Result {
 function print(text: string): void {
   if (options.json) console.error(text);
   else console.log(text);
-}
-
-/** Rejects at the first signal, or when nobody waits any more. Further signals, which a terminal and npm send as well, change nothing. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(name, () => reject(new Error(`${name}: stopping everything that was started`)));
-    }
-    watchLauncher((what) => reject(new Error(`${what}: stopping everything that was started`)));
-  });
 }
 
 function list(given: string): string[] {

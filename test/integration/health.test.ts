@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { enqueue, event } from '../support/events';
 import { eventually } from '../support/eventually';
-import { ANY_PORT, endpointOf, scrape, total, type Sample } from '../support/metrics';
+import { ANY_PORT, endpointOf, scrape, total, scraped } from '../support/metrics';
 import { TestOutbox } from '../support/outbox';
 import { Proxy } from '../support/proxy';
 
@@ -28,16 +28,6 @@ describe('health of a worker', () => {
       },
       SECONDS * 1_000,
       `/readyz with ${status}`,
-    );
-
-  const scraped = (endpoint: string, holds: (samples: Sample[]) => boolean) =>
-    eventually(
-      async () => {
-        const samples = await scrape(endpoint);
-        return holds(samples) ? samples : undefined;
-      },
-      SECONDS * 1_000,
-      'such metrics',
     );
 
   it.each([

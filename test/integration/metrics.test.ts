@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { enqueue, event, events } from '../support/events';
-import { eventually } from '../support/eventually';
 import { allHandled } from '../support/handled';
-import { ANY_PORT, endpointOf, scrape, total, type Sample } from '../support/metrics';
+import { ANY_PORT, endpointOf, scrape, total, type Sample, scraped } from '../support/metrics';
 import { TestOutbox } from '../support/outbox';
 
 const LIBRARY = JSON.stringify(join(__dirname, '..', '..', 'dist', 'index.js'));
@@ -38,15 +37,7 @@ describe.each(['nats', 'db'] as const)('metrics of a worker, backend %s', (backe
   });
   afterAll(() => outbox.close());
 
-  const when = (holds: (samples: Sample[]) => boolean) =>
-    eventually(
-      async () => {
-        const samples = await scrape(endpoint);
-        return holds(samples) ? samples : undefined;
-      },
-      SECONDS * 1_000,
-      'such metrics',
-    );
+  const when = (holds: (samples: Sample[]) => boolean) => scraped(endpoint, holds);
 
   it('count what was claimed, published, settled and handled, and how long it took', async () => {
     await enqueue(outbox.db, events(20));

@@ -1,6 +1,9 @@
 import { eventually } from './eventually';
 import type { WorkerProcess } from './outbox';
 
+/** Until a scrape shows what has happened. */
+const SECONDS = 60;
+
 /** A port that is free when asked for, so that any number of workers serve at once. */
 export const ANY_PORT = { OUTBOX_METRICS_ADDRESS: '127.0.0.1:0' };
 
@@ -25,6 +28,18 @@ export async function scrape(endpoint: string): Promise<Sample[]> {
   const response = await fetch(`${endpoint}/metrics`);
   if (response.status !== 200) throw new Error(`/metrics answered ${response.status}`);
   return samplesOf(await response.text());
+}
+
+/** The first scrape that holds what is waited for. */
+export function scraped(endpoint: string, holds: (samples: Sample[]) => boolean): Promise<Sample[]> {
+  return eventually(
+    async () => {
+      const samples = await scrape(endpoint);
+      return holds(samples) ? samples : undefined;
+    },
+    SECONDS * 1_000,
+    'such metrics',
+  );
 }
 
 /** Reads the text format; fails on a line that is none, and on a series that stands there twice. */
