@@ -4,6 +4,7 @@ import { connect, type NatsConnection } from 'nats';
 import pino from 'pino';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { loadConfig, type Config } from '../../src/config';
 import type { Logger } from '../../src/logger';
 import { installRuntime } from '../../src/temporal/runtime';
@@ -200,7 +201,7 @@ export class TestOutbox {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const logs: string[] = [];
-    child.stderr.setEncoding('utf8').on('data', (text: string) => logs.push(...text.split('\n').filter(Boolean)));
+    createInterface({ input: child.stderr }).on('line', (line) => line !== '' && logs.push(line));
     // Not `exit`: what it wrote last may come after that.
     const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
     const kill = (signal: NodeJS.Signals) => {
