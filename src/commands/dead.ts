@@ -4,6 +4,7 @@ import { positive, time, uuid } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { counted, note, plain, print, printJson, table } from '../cli/output';
 import { addManual } from '../cli/manual';
+import { noteIfUnknown } from '../cli/unknownHandler';
 import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { listDead, type DeadLetter } from '../deadLetters/list';
@@ -56,8 +57,8 @@ export function addDead(program: Command): void {
 
 async function runDeadList(options: ListOptions): Promise<void> {
   const config = loadConfig();
-  const found = await withDatabase(config, (db) =>
-    listDead(db.pool, {
+  const found = await withDatabase(config, async (db) => {
+    const letters = await listDead(db.pool, {
       schema: config.schema,
       ...(options.type !== undefined && { eventType: options.type }),
       ...(options.handler !== undefined && { handler: options.handler }),
@@ -65,8 +66,10 @@ async function runDeadList(options: ListOptions): Promise<void> {
       ...(options.since !== undefined && { since: options.since }),
       // One more tells whether there are more.
       limit: Math.min(options.limit + 1, 2_147_483_647),
-    }),
-  );
+    });
+    if (letters.length === 0) await noteIfUnknown(db, options.handler);
+    return letters;
+  });
   const shown = found.slice(0, options.limit);
   if (options.json) printJson(shown);
   else if (shown.length === 0) print('No dead letters.');

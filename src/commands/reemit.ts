@@ -5,6 +5,7 @@ import { CommandFailure, wrongUse } from '../cli/failure';
 import { counted, note, print, printJson } from '../cli/output';
 import { connectRelay, RelayAbsentError, type RelayLink } from '../cli/relay';
 import { addManual } from '../cli/manual';
+import { noteIfUnknown } from '../cli/unknownHandler';
 import { DATABASE, TEMPORAL } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
 import { reemit } from '../deadLetters/reemit';
@@ -121,6 +122,7 @@ async function reviveAll(config: Config, filter: DeadLetterFilter, options: Reem
       ),
     () => withDatabase(config, (db) => reemitAll(db.pool, filter, { schema: config.schema })),
   );
+  if (result.revived === 0) await withDatabase(config, (db) => noteIfUnknown(db, filter.handler));
   if (options.json) printJson({ ...result, via });
   else if (result.revived === 0) print('Revived 0 dead letters: none matches.');
   else print(`Revived ${counted(result.revived, 'dead letter')}.`);

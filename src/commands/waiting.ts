@@ -4,6 +4,7 @@ import { colors } from '../cli/colors';
 import { withDatabase } from '../cli/database';
 import { addManual } from '../cli/manual';
 import { counted, duration, note, plain, print, printJson, table } from '../cli/output';
+import { noteIfUnknown } from '../cli/unknownHandler';
 import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { listWaiting, WAITING_STATES, type WaitingEvent, type WaitingFilter } from '../deliveries/listWaiting';
@@ -53,7 +54,11 @@ What is scheduled for later is not listed, and what was given up neither: see \`
 async function runWaiting({ type, handler, aggregate, state, limit, json }: WaitingOptions): Promise<void> {
   // One more tells whether there are more.
   const filter = { eventType: type, handler, aggregateId: aggregate, state, limit: Math.min(limit + 1, 2_147_483_647) };
-  const found = await withDatabase(loadConfig(), (db) => listWaiting(db, filter));
+  const found = await withDatabase(loadConfig(), async (db) => {
+    const rows = await listWaiting(db, filter);
+    if (rows.length === 0) await noteIfUnknown(db, handler);
+    return rows;
+  });
   const shown = found.slice(0, limit);
   if (json) printJson(shown);
   else if (shown.length === 0) print('Nothing waits.');

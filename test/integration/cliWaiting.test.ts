@@ -63,6 +63,19 @@ describe('waiting', () => {
     expect(await cli('waiting', '--type', 'Other')).toMatchObject({ code: 0, stdout: 'Nothing waits.\n' });
     expect((await cli('waiting', '--state', 'nosuch')).code).toBe(2);
   });
+
+  test.each(['waiting', 'dead list', 'reemit --all'])(
+    '%s by a handler that nobody knows says so: a misspelled name is no good news',
+    async (verb) => {
+      await insertDelivery(database.db, { state: 'waiting', handler: 'mail' });
+      const { code, stderr } = await cli(...verb.split(' '), '--handler', 'mial');
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(/No handler mial is known here\. Known are: mail\.\n$/) as string,
+      });
+      expect((await cli(...verb.split(' '), '--handler', 'mail')).stderr).not.toMatch(/is known here/);
+    },
+  );
 });
 
 describe('reconcile --mend', () => {
