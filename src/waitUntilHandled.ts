@@ -20,6 +20,7 @@ const LONGEST_WAIT_MS = 250;
 
 /** A few index entries and the one row of the installation. */
 const LOOK = `
+  /* outbox: look for outcome */
   SELECT (SELECT jsonb_build_object('type', event_type, 'status', status, 'reason', failure_reason)
             FROM :schema.event_queue WHERE event_id = $1::uuid) AS row,
          (SELECT jsonb_object_agg(handler, status) FROM :schema.processed_events WHERE event_id = $1::uuid) AS ledger,

@@ -81,13 +81,13 @@ async function inTransaction(db: Database, open: readonly NumberedEvent[], optio
   client.on('error', onError);
   let committing = false;
   try {
-    await client.query('BEGIN');
+    await client.query('/* outbox: begin import */ BEGIN');
     const events = open.map(({ event }) => event);
     await enqueueEvents(client, events, { schema: db.schema, wake, maxPayloadBytes });
     committing = true;
-    await client.query('COMMIT');
+    await client.query('/* outbox: commit import */ COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
+    await client.query('/* outbox: roll back import */ ROLLBACK').catch(() => undefined);
     throw whichLine(open, error, committing);
   } finally {
     client.off('error', onError);

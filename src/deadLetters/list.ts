@@ -23,6 +23,7 @@ export interface DeadLetter {
  * `db` backend each dead delivery has a dead row too, and a page must not cost a look at all of them.
  */
 const LIST_DEAD = `
+  /* outbox: list dead letters */
   WITH of_handlers AS MATERIALIZED (
     SELECT event_id, event_type, aggregate_type, aggregate_id, company_id, handler, failed_at, failure_reason, attempts,
            0 AS deferrals, NULL::bigint AS id

@@ -31,6 +31,7 @@ export const REVIVE_DELIVERY = `
  * A row with a delivery that waits or is dead is never set to `pending`, which would give it to the relay once more.
  */
 const REEMIT = `
+  /* outbox: re-emit */
   WITH asked AS MATERIALIZED (
     SELECT DISTINCT unnest($1::uuid[]) AS event_id
   ), dead AS MATERIALIZED (

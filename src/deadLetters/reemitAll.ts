@@ -9,6 +9,7 @@ import { REVIVE_DELIVERY, revivedEvent, type RevivedEvent } from './reemit';
 const CHUNK = 5_000;
 
 const DELIVERIES_CHUNK = `
+  /* outbox: re-emit all of handlers */
   WITH dead AS MATERIALIZED (
     SELECT event_id, handler FROM :schema.deliveries
      WHERE state = 'dead' AND failed_at <= $5::timestamptz AND ${MATCHES} AND ($4::text IS NULL OR handler = $4)
@@ -41,6 +42,7 @@ interface ChunkRow {
 }
 
 const ROWS_CHUNK = `
+  /* outbox: re-emit all of the relay */
   WITH revived AS (
     UPDATE :schema.event_queue
        SET status = 'pending', attempts = 0, deferrals = 0, failed_at = NULL, failure_reason = NULL, retry_at = NULL
@@ -72,7 +74,7 @@ export async function reemitAll(
 ): Promise<ReemitAllResult> {
   const schema = schemaOf(options.schema);
   const bind = binder(schema);
-  const { rows } = await db.query(`SELECT clock_timestamp()::text AS now`);
+  const { rows } = await db.query(`/* outbox: time of a re-emit */ SELECT clock_timestamp()::text AS now`);
   const values = [...filterValues(filter), (rows[0] as { now: string }).now];
   let revived = 0;
   const more = (count: number, deliveries: readonly RevivedEvent[]) => {

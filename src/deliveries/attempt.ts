@@ -37,6 +37,7 @@ export type Beginning =
     };
 
 const BEGIN = `
+  /* outbox: begin attempt */
   WITH waiting AS MATERIALIZED (
     SELECT event_id, handler, attempts, event_type, next_at, failure_reason FROM :schema.deliveries
      WHERE event_id = $1 AND handler = $2 AND state = 'waiting' FOR UPDATE
@@ -102,13 +103,14 @@ export async function beginAttempt(
   return { kind: 'lost', startedAt: row.startedAt, sinceMs: row.silentMs ?? 0, attempts, eventType };
 }
 
-const DROP = `DELETE FROM :schema.deliveries WHERE event_id = $1 AND handler = $2 AND state = 'waiting'`;
+const DROP = `/* outbox: drop delivery */ DELETE FROM :schema.deliveries WHERE event_id = $1 AND handler = $2 AND state = 'waiting'`;
 
 async function dropDelivery(db: Database, { eventId, handler }: DeliveryKey): Promise<void> {
   await db.query(DROP, [eventId, handler]);
 }
 
 const FINISH = `
+  /* outbox: finish attempt */
   WITH finished AS (
     UPDATE :schema.processed_events
        SET status = 'done', processed_at = clock_timestamp(), lease_until = NULL
@@ -131,6 +133,7 @@ export async function finishAttempt(run: Runner, attempt: Attempt): Promise<bool
 }
 
 const END = `
+  /* outbox: end attempt */
   WITH released AS (
     DELETE FROM :schema.processed_events
      WHERE event_id = $1 AND handler = $2 AND status = 'in_progress' AND started_at = ${startedAt('$3::float8')}
@@ -178,6 +181,7 @@ export async function endAttempt(
 }
 
 const READ = `
+  /* outbox: read delivery */
   SELECT d.source, d.record, d.body,
          CASE WHEN isfinite(q.available_at)
               THEN (extract(epoch FROM clock_timestamp() - q.available_at) * 1000)::float8 END AS "ageMs",

@@ -6,6 +6,7 @@ import type { Database } from '../postgres/database';
  * of the events before it, and each of them would become a dead letter.
  */
 const FIND = `
+  /* outbox: find unowned */
   SELECT g.event_id AS "eventId"
     FROM unnest($1::uuid[], $2::text[]) AS g (event_id, handler)
     LEFT JOIN :schema.processed_events p USING (event_id, handler)

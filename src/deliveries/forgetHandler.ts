@@ -1,6 +1,7 @@
 import type { Database } from '../postgres/database';
 
 const REMOVE = `
+  /* outbox: forget handler */
   UPDATE :schema.outbox_installation
      SET handlers = array_remove(handlers, $1::text), handler_events = handler_events - $1::text,
          handlers_since = handlers_since - $1::text, handlers_revision = handlers_revision + 1,
@@ -12,6 +13,7 @@ const REMOVE = `
 const CHUNK = 5_000;
 
 const SKIP_WAITING = `
+  /* outbox: skip for forgotten handler */
   WITH waiting AS MATERIALIZED (
     SELECT event_id, handler FROM :schema.deliveries
      WHERE state = 'waiting' AND handler = $1
@@ -23,7 +25,7 @@ const SKIP_WAITING = `
     FROM waiting w WHERE d.event_id = w.event_id AND d.handler = w.handler
   RETURNING d.event_id AS "eventId"`;
 
-const COUNT_DEAD = `SELECT count(*)::float8 AS dead FROM :schema.deliveries WHERE state = 'dead' AND handler = $1`;
+const COUNT_DEAD = `/* outbox: count dead of handler */ SELECT count(*)::float8 AS dead FROM :schema.deliveries WHERE state = 'dead' AND handler = $1`;
 
 export interface ForgottenHandler {
   /** False when no handler of this name was recorded. */

@@ -31,6 +31,7 @@ export interface HandedOver extends WaitingDelivery {
  * its due time and reason are the right ones. Of two hand-overs of one handling in one statement the owner's counts.
  */
 const HAND_OVER = `
+  /* outbox: hand over */
   WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS g (
       event_id uuid, handler text, started float8, attempts integer, due float8, reason text, dead boolean, source text,

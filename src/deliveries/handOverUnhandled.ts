@@ -11,6 +11,7 @@ interface Unhandled {
  * has a delivery, and an attempt finds what is done meanwhile, so whoever handles it at this moment is not disturbed.
  */
 const HAND_OVER = `
+  /* outbox: hand over unhandled */
   INSERT INTO :schema.deliveries (event_id, handler, state, attempts, next_at, failure_reason, source, touched_at,
     event_type, aggregate_type, aggregate_id, company_id)
   SELECT q.event_id, g.handler, 'waiting', 0, clock_timestamp(), 'it was found unhandled, and handed over by an operator',

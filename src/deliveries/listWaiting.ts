@@ -31,6 +31,7 @@ export interface WaitingFilter {
 
 /** Each part reads one partial index, whose size is the backlog, in its order. Of `pending` only what is due waits. */
 const LIST = `
+  /* outbox: list waiting */
   SELECT "eventId", "eventType", "aggregateType", "aggregateId", handler, state, tries, reason,
          to_char(next AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "nextAt",
          CASE WHEN isfinite(next) THEN (extract(epoch FROM next - statement_timestamp()) * 1000)::float8 ELSE 0 END AS "dueInMs"

@@ -62,6 +62,7 @@ const utc = (column: string) =>
 
 /** Two objects, since one takes at most 100 arguments and a reader fewer. A foreign writer's headers may be no object. */
 const LOOK_UP = `
+  /* outbox: look up event */
   SELECT (SELECT jsonb_build_object(
             'status', status, 'eventType', event_type, 'aggregateType', aggregate_type, 'aggregateId', aggregate_id,
             'version', version, 'companyId', company_id, 'orgUnitId', org_unit_id,

@@ -21,6 +21,7 @@ export interface RecordedExhausted {
  * hold the body is locked until the letter is there, as in a hand-over.
  */
 const RECORD = `
+  /* outbox: record exhausted */
   WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS g (
       event_id uuid, handler text, attempts integer, reason text, source text,

@@ -1,6 +1,7 @@
 import type { Database } from '../postgres/database';
 
 const SETTLE = `
+  /* outbox: settle row */
   UPDATE :schema.event_queue q
      SET status = CASE WHEN dead.handler IS NULL THEN 'done' ELSE 'dead_lettered' END,
          published_at = CASE WHEN dead.handler IS NULL THEN clock_timestamp() ELSE q.published_at END,

@@ -23,6 +23,7 @@ export type SkipResult =
  * A row whose handlers were dead is `retrying` again, for `settleRow` to judge by what is left.
  */
 const SKIP = `
+  /* outbox: skip */
   WITH delivery AS MATERIALIZED (
     SELECT event_id, state FROM :schema.deliveries WHERE event_id = $1::uuid AND handler = $2 FOR UPDATE
   ), event AS MATERIALIZED (

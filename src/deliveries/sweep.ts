@@ -15,6 +15,7 @@ export const ORPHANS_AT_ONCE = 50;
 
 /** '-infinity' is what a start that failed and a re-emit without Temporal leave: nobody has started that run yet. */
 const TAKE = `
+  /* outbox: take orphans */
   UPDATE :schema.deliveries d SET touched_at = clock_timestamp()
     FROM (
       SELECT event_id, handler FROM :schema.deliveries
@@ -37,6 +38,7 @@ export async function takeOrphans(db: Database, afterMs: number): Promise<Orphan
 }
 
 const FORSAKE = `
+  /* outbox: forsake orphans */
   UPDATE :schema.deliveries SET touched_at = '-infinity' WHERE event_id = ANY ($1::uuid[]) AND state = 'waiting'`;
 
 /** Their runs could not be started: the next sweep tries again, and need not wait until they are long overdue. */
@@ -45,6 +47,7 @@ export async function forsake(db: Database, eventIds: readonly string[]): Promis
 }
 
 const UNSETTLED = `
+  /* outbox: find unsettled rows */
   SELECT q.event_id AS "eventId" FROM :schema.event_queue q
    WHERE q.status = 'retrying'
      AND NOT EXISTS (SELECT FROM :schema.deliveries d WHERE d.event_id = q.event_id AND d.state = 'waiting')
@@ -52,6 +55,7 @@ const UNSETTLED = `
 
 /** Re-emitted at the very moment in which its row was being settled: the row says dead, and a delivery waits. */
 const REVIVE = `
+  /* outbox: revive rows */
   UPDATE :schema.event_queue q
      SET status = 'retrying', failed_at = NULL, failure_reason = NULL, retry_at = clock_timestamp()
    WHERE q.status = 'dead_lettered'

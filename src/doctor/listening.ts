@@ -11,7 +11,7 @@ export const listening: Check = {
   look: async ({ config, db }) => {
     const where = `the listening connection to ${maskUrl(config.listenUrl)}`;
     // A pool that cannot connect would be told as a notification that never came.
-    await db.query('SELECT 1');
+    await db.query('/* outbox: ping */ SELECT 1');
     let listener: WakeListener | undefined;
     const reason = await new Promise<string | null>((resolve) => {
       const timer = setTimeout(() => resolve(listener?.proven ? null : 'nothing came back in time'), TIMEOUT_MS);

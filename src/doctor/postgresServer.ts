@@ -8,7 +8,7 @@ export const postgresServer: Check = {
   name: 'PostgreSQL',
   look: async ({ config, db }) => {
     const { rows } = await db.query<{ version: number; text: string; standby: boolean }>(
-      `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_version') AS text,
+      `/* outbox: read server version */ SELECT current_setting('server_version_num')::integer AS version, current_setting('server_version') AS text,
               pg_is_in_recovery() AS standby`,
     );
     const [{ version, text, standby } = { version: 0, text: 'unknown', standby: false }] = rows;

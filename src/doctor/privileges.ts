@@ -3,6 +3,7 @@ import { lackingPrivileges } from '../postgres/roles';
 import { fault, ok, unknown, type Check, type Found } from './finding';
 
 const ROLE = `
+  /* outbox: read role */
   SELECT current_user::text AS me, r.oid IS NOT NULL AS known, n.oid IS NOT NULL AS there,
          CASE WHEN r.oid IS NOT NULL AND n.oid IS NOT NULL THEN has_schema_privilege(r.oid, n.oid, 'USAGE') END AS usage
     FROM (SELECT) AS one

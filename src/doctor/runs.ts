@@ -128,7 +128,7 @@ export async function describe(client: Client, workflowId: string): Promise<Work
   }
 }
 
-const HANDLERS = `SELECT handler_events <> '{}' AS some FROM :schema.outbox_installation`;
+const HANDLERS = `/* outbox: read whether handlers are recorded */ SELECT handler_events <> '{}' AS some FROM :schema.outbox_installation`;
 
 async function hasHandlers(db: Database): Promise<boolean> {
   return (await db.query<{ some: boolean }>(HANDLERS)).rows[0]?.some ?? false;

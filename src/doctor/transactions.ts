@@ -6,6 +6,7 @@ import { ok, warning, type Check, type Found } from './finding';
 const OLD_MS = 300_000;
 
 const SESSIONS = `
+  /* outbox: list sessions */
   SELECT pid, coalesce(nullif(application_name, ''), 'without a name') AS name, coalesce(usename, '') AS role, state,
          (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::float8 AS "ageMs"
     FROM pg_stat_activity
@@ -13,13 +14,14 @@ const SESSIONS = `
      AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY xact_start LIMIT 5`;
 
 const PREPARED = `
+  /* outbox: list prepared transactions */
   SELECT gid, (extract(epoch FROM clock_timestamp() - prepared) * 1000)::float8 AS "ageMs"
     FROM pg_prepared_xacts
    WHERE prepared < clock_timestamp() - $1::float8 * interval '1 millisecond' AND database = current_database()
    ORDER BY prepared LIMIT 5`;
 
 /** PostgreSQL hides from others since when a session's transaction has been open. */
-const SEES_ALL = `SELECT current_user::text AS me, pg_has_role('pg_read_all_stats', 'USAGE') AS "seesAll"`;
+const SEES_ALL = `/* outbox: read own role */ SELECT current_user::text AS me, pg_has_role('pg_read_all_stats', 'USAGE') AS "seesAll"`;
 
 /** What keeps dead rows from being removed: vacuum takes nothing that an open transaction may still see. */
 export const transactions: Check = {

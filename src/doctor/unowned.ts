@@ -7,7 +7,7 @@ import { ok, unknown, warning, usesStream, type Check, type Patient } from './fi
 const MAX_LOOKED_AT = 1_000;
 const ALL_OWNED = `Of the ${MAX_LOOKED_AT} oldest messages that were delivered, each is acknowledged or has an owner.`;
 
-const RECORDED = `SELECT handler_events AS events FROM :schema.outbox_installation`;
+const RECORDED = `/* outbox: read recorded events */ SELECT handler_events AS events FROM :schema.outbox_installation`;
 
 /**
  * Messages that were delivered, are not acknowledged, and of which neither ledger nor deliveries know. One look alone says

@@ -1,6 +1,7 @@
 import { fault, ok, warning, type Check, type Found } from './finding';
 
 const TABLES = `
+  /* outbox: read vacuum */
   SELECT c.relname AS "table", coalesce(s.n_dead_tup, 0)::float8 AS dead, coalesce(s.n_live_tup, 0)::float8 AS live,
          current_setting('autovacuum') = 'on' AS server, EXISTS (SELECT FROM pg_options_to_table(c.reloptions)
                   WHERE option_name = 'autovacuum_enabled' AND NOT option_value::boolean) AS off

@@ -3,7 +3,7 @@ import { fault, ok, warning, type Check, type Found } from './finding';
 
 const { TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
 
-const HANDLERS = `SELECT count(*)::integer AS count FROM :schema.outbox_installation, jsonb_object_keys(handler_events)`;
+const HANDLERS = `/* outbox: count handlers */ SELECT count(*)::integer AS count FROM :schema.outbox_installation, jsonb_object_keys(handler_events)`;
 
 /** Temporal remembers who polled a queue within the last minutes. */
 export const workers: Check = {

@@ -3,6 +3,7 @@ import type { HandlerRegistry } from './registry';
 
 /** Times stay for what is recorded already, and only for that: what was taken out and comes again begins again. */
 const RECORD = `
+  /* outbox: record handlers */
   UPDATE :schema.outbox_installation
      SET handler_events = handler_events || $1::jsonb,
          handlers = ARRAY(SELECT jsonb_object_keys(handler_events || $1::jsonb) ORDER BY 1),
@@ -24,6 +25,7 @@ async function recordEvents(db: Database, { eventsByHandler }: Recordable): Prom
  * first: from that commit on everybody finishes events against the new set, and not from a moment before.
  */
 const STAMP = `
+  /* outbox: stamp handlers */
   UPDATE :schema.outbox_installation
      SET handlers_since_revision = handlers_revision,
          handlers_since = (
@@ -55,7 +57,7 @@ export async function recordHandlers(db: Database, registry: Recordable): Promis
   await stampHandlers(db);
 }
 
-const READ = `SELECT handler_events AS events, handlers_revision::text AS revision FROM :schema.outbox_installation`;
+const READ = `/* outbox: read handlers */ SELECT handler_events AS events, handlers_revision::text AS revision FROM :schema.outbox_installation`;
 
 /**
  * The recorded set of handlers, by event type. An event is finished against this set and not against what one worker

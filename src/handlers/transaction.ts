@@ -71,13 +71,13 @@ export async function inTransaction<T>(
     await client.query(begin(timeoutMs));
     const result = await work(open);
     open.close();
-    await client.query('COMMIT');
+    await client.query('/* outbox: commit handler */ COMMIT');
     return result;
   } catch (error) {
     open.close();
     // A handler that was cut off may have a statement under way; waiting for it would wait for the handler.
     if (open.pending()) broken ??= new Error('a statement of a handler was still under way');
-    if (!broken) await client.query('ROLLBACK').catch(onError);
+    if (!broken) await client.query('/* outbox: roll back handler */ ROLLBACK').catch(onError);
     throw lost ? new ConnectionLostError(error) : error;
   } finally {
     client.off('error', onError);
@@ -90,7 +90,7 @@ export async function inTransaction<T>(
  * transaction whose locks the next attempt waits for.
  */
 function begin(timeoutMs: number): string {
-  return `BEGIN; SET LOCAL statement_timeout = ${timeoutMs + 1_000}; SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 5_000}`;
+  return `/* outbox: begin handler */ BEGIN; SET LOCAL statement_timeout = ${timeoutMs + 1_000}; SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 5_000}`;
 }
 
 function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransaction & { pending(): boolean } {

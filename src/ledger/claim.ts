@@ -62,6 +62,7 @@ export const LEASE_COLUMNS = `p.status, (extract(epoch FROM p.started_at) * 1000
  * statements over the same events cannot deadlock.
  */
 const CLAIM = `
+  /* outbox: claim ledger */
   WITH given AS MATERIALIZED (
     SELECT event_id, handler, due_ms, position
       FROM unnest($1::uuid[], $2::text[], $6::float8[]) WITH ORDINALITY AS g (event_id, handler, due_ms, position)

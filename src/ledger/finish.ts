@@ -16,6 +16,7 @@ const OURS = `
 const KEYS = `RETURNING p.event_id::text || ' ' || p.handler AS key`;
 
 const FINISH = `
+  /* outbox: finish ledger */
   UPDATE :schema.processed_events p
      SET status = 'done', processed_at = clock_timestamp(), lease_until = NULL ${OURS}
   ${KEYS}`;
@@ -31,6 +32,7 @@ export async function finishLedger(run: Runner, claims: readonly LedgerClaim[]):
 }
 
 const RELEASE = `
+  /* outbox: release ledger */
   DELETE FROM :schema.processed_events p
    USING unnest($1::uuid[], $2::text[], $3::float8[]) AS g (event_id, handler, started)
    WHERE p.event_id = g.event_id AND p.handler = g.handler
@@ -42,6 +44,7 @@ export async function releaseLedger(run: Runner, claims: readonly LedgerClaim[])
 }
 
 const RENEW = `
+  /* outbox: renew ledger */
   UPDATE :schema.processed_events p
      SET lease_until = clock_timestamp() + $4::float8 * interval '1 millisecond' ${OURS}
   ${KEYS}`;

@@ -2,6 +2,7 @@ import type { Database } from '../postgres/database';
 import { startedAt, type LedgerClaim } from './claim';
 
 const READ = `
+  /* outbox: read ledger */
   SELECT p.status = 'done' AS done, p.started_at = ${startedAt('$3::float8')} AS ours
     FROM :schema.processed_events p WHERE p.event_id = $1 AND p.handler = $2`;
 

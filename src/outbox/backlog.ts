@@ -26,6 +26,7 @@ export interface Backlog {
  * would read the whole history.
  */
 const BACKLOG = `
+  /* outbox: read backlog */
   SELECT waiting.pending, waiting.deferred, waiting.due, waiting."oldestDueMs",
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'processing') AS processing,
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'retrying') AS retrying,

@@ -40,6 +40,7 @@ const NAMES = `
  * A foreign writer may have written an infinite time; before version 17 PostgreSQL fails on its difference to another.
  */
 const CLAIM_DUE = `
+  /* outbox: claim */
   WITH fence AS MATERIALIZED (
     SELECT epoch FROM :schema.relay_fence WHERE $1::bigint < 0 OR epoch = $1::bigint FOR SHARE
   ), due AS MATERIALIZED (
@@ -84,6 +85,7 @@ export async function claimDue(
 }
 
 const CLAIM_PROBE = `
+  /* outbox: claim probe */
   WITH fence AS MATERIALIZED (
     SELECT epoch FROM :schema.relay_fence WHERE epoch = $1::bigint FOR SHARE
   ), bounds AS MATERIALIZED (
@@ -115,6 +117,7 @@ export async function claimProbe(db: Database, token: string): Promise<Claimed> 
 }
 
 const READ_CLAIMED = `
+  /* outbox: read claimed */
   SELECT true AS held, 0 AS due, 0::float8 AS "ageMs", ${COLUMNS}
     FROM :schema.event_queue
    WHERE status = 'processing' AND claim_token = $1::bigint

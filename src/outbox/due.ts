@@ -8,6 +8,7 @@ export interface Due {
 }
 
 const NEXT_DUE = `
+  /* outbox: read next due */
   SELECT (SELECT CASE coalesce(retry_at, available_at)
                    WHEN 'infinity' THEN NULL
                    WHEN '-infinity' THEN 0

@@ -24,6 +24,7 @@ export interface EnqueueOptions {
  * `pg_notify` with equal arguments is sent once per transaction, so any number of calls wakes the relay once.
  */
 const ENQUEUE = `
+  /* outbox: enqueue */
   WITH given AS (
     SELECT * FROM ROWS FROM (jsonb_to_recordset($1::text::jsonb) AS (
       i uuid, t text, a text, k text, c uuid, o uuid, p jsonb, h jsonb, v integer, r text, s text, w timestamptz, d timestamptz

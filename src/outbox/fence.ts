@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database';
 
-const BUMP = `UPDATE :schema.relay_fence SET epoch = epoch + 1 RETURNING epoch::text AS token`;
+const BUMP = `/* outbox: raise fence */ UPDATE :schema.relay_fence SET epoch = epoch + 1 RETURNING epoch::text AS token`;
 
 /**
  * Ends every older claim and returns the token of the new one. Waits for claim statements that are under way, so
@@ -16,7 +16,7 @@ export async function bumpFence(db: Database): Promise<string> {
   return row.token;
 }
 
-const EPOCH = `SELECT epoch::text AS epoch FROM :schema.relay_fence`;
+const EPOCH = `/* outbox: read fence */ SELECT epoch::text AS epoch FROM :schema.relay_fence`;
 
 /** Where the fence stands: it moves with each claim, wherever that runs. */
 export async function readEpoch(db: Database): Promise<string | undefined> {
@@ -24,6 +24,7 @@ export async function readEpoch(db: Database): Promise<string | undefined> {
 }
 
 const TAKE_OVER = `
+  /* outbox: take over */
   UPDATE :schema.event_queue
      SET status = 'pending', claimed_at = NULL, claim_token = NULL, retry_at = NULL
    WHERE status = 'processing' AND claim_token >= 0 AND claim_token < $1::bigint AND claim_token <> ALL ($2::bigint[])`;
@@ -39,6 +40,7 @@ export async function takeOver(db: Database, token: string, openTokens: readonly
 }
 
 const RECLAIM = `
+  /* outbox: reclaim leases */
   UPDATE :schema.event_queue
      SET status = 'pending', claimed_at = NULL, claim_token = NULL, retry_at = NULL
    WHERE status = 'processing'

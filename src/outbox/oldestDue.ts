@@ -7,6 +7,7 @@ export interface OldestDue {
 
 /** The first entry of the index that claims go by: as quick over a backlog of millions as over none. */
 const OLDEST_DUE = `
+  /* outbox: read oldest due */
   SELECT coalesce((
     SELECT extract(epoch FROM statement_timestamp() - available_at)::float8
       FROM :schema.event_queue

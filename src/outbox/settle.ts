@@ -7,6 +7,7 @@ import type { Database } from '../postgres/database';
  */
 
 const MARK_DONE = `
+  /* outbox: mark done */
   UPDATE :schema.event_queue
      SET status = 'done', published_at = clock_timestamp(),
          claimed_at = NULL, claim_token = NULL, retry_at = NULL, failure_reason = NULL
@@ -18,6 +19,7 @@ export async function markDone(db: Database, token: string, except: readonly str
 }
 
 const MARK_SOME_DONE = `
+  /* outbox: mark some done */
   UPDATE :schema.event_queue
      SET status = 'done', published_at = clock_timestamp(),
          claimed_at = NULL, claim_token = NULL, retry_at = NULL, failure_reason = NULL
@@ -29,6 +31,7 @@ export async function markSomeDone(db: Database, token: string, ids: readonly st
 }
 
 const DEFER = `
+  /* outbox: defer */
   UPDATE :schema.event_queue
      SET status = 'deferred', deferrals = deferrals + 1, failure_reason = $3,
          retry_at = clock_timestamp()
@@ -51,6 +54,7 @@ export async function defer(
 }
 
 const PUT_BACK = `
+  /* outbox: put back probe */
   UPDATE :schema.event_queue
      SET status = 'deferred', claimed_at = NULL, claim_token = NULL
    WHERE status = 'processing' AND claim_token = $1::bigint AND id = ANY ($2::bigint[]) AND retry_at IS NOT NULL`;
@@ -61,6 +65,7 @@ export async function putBackProbe(db: Database, token: string, ids: readonly st
 }
 
 const BURY = `
+  /* outbox: bury */
   UPDATE :schema.event_queue
      SET status = 'dead_lettered', failed_at = clock_timestamp(), failure_reason = $3,
          claimed_at = NULL, claim_token = NULL, retry_at = NULL
@@ -72,6 +77,7 @@ export async function bury(db: Database, token: string, ids: readonly string[], 
 }
 
 const FREE = `
+  /* outbox: free */
   UPDATE :schema.event_queue
      SET status = 'pending', claimed_at = NULL, claim_token = NULL, retry_at = NULL
    WHERE status = 'processing' AND claim_token = $1::bigint AND ($2::bigint[] IS NULL OR id = ANY ($2::bigint[]))`;
@@ -82,6 +88,7 @@ export async function free(db: Database, token: string, ids?: readonly string[])
 }
 
 const FREE_DEFERRED = `
+  /* outbox: free deferred */
   UPDATE :schema.event_queue
      SET status = 'pending', retry_at = NULL
    WHERE id = ANY (ARRAY(
@@ -99,6 +106,7 @@ export async function freeDeferred(db: Database, reasons: readonly string[], lim
 }
 
 const RETRY = `
+  /* outbox: leave to runs */
   UPDATE :schema.event_queue q
      SET status = 'retrying', claimed_at = NULL, claim_token = NULL,
          attempts = greatest(q.attempts, coalesce(d.attempts, 0)),

@@ -12,11 +12,11 @@ export async function bounded<T>(db: Database, ms: number, read: (db: Database) 
   const onError = (error: Error) => (broken = error);
   client.on('error', onError);
   try {
-    await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${Math.ceil(ms)}`);
+    await client.query(`/* outbox: begin reading */ BEGIN READ ONLY; SET LOCAL statement_timeout = ${Math.ceil(ms)}`);
     try {
       return await read({ ...db, query: (text, values) => client.query(bind(text), values) });
     } finally {
-      await client.query('ROLLBACK');
+      await client.query('/* outbox: end reading */ ROLLBACK');
       broken = false;
     }
   } finally {

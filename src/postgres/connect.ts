@@ -20,7 +20,7 @@ export async function connectDatabase(
 ): Promise<void> {
   for (let tried = 0; ; tried++) {
     try {
-      await db.query('SELECT 1');
+      await db.query('/* outbox: ping */ SELECT 1');
       return;
     } catch (error) {
       const refused = whyRefused(error, config.databaseUrl, 'DATABASE_URL');

@@ -89,28 +89,31 @@ async function migrateOnce(
   client.on('error', onError);
   try {
     for (;;) {
-      await client.query('BEGIN');
+      await client.query('/* outbox: begin migration */ BEGIN');
       // One lock for the database: CREATE SCHEMA and CREATE TABLE IF NOT EXISTS clash with themselves when concurrent.
-      await client.query(`SELECT pg_advisory_xact_lock(hashtext('temporal-outbox migrate'))`);
+      await client.query(
+        `/* outbox: lock migration */ SELECT pg_advisory_xact_lock(hashtext('temporal-outbox migrate'))`,
+      );
       await ensureVersionTable(client, bind);
       const done = await appliedMigrations(client, bind);
       refuseNewer(done, migrations, db.schema, warn);
       const next = migrations.find((migration) => !done.some((row) => row.version === migration.version));
       if (!next) {
-        await client.query('COMMIT');
+        await client.query('/* outbox: end migrations */ COMMIT');
         return { applied, version: Math.max(0, ...done.map((row) => row.version)) };
       }
-      await client.query(bind(next.sql));
-      await client.query(bind(`INSERT INTO :schema.outbox_migrations (version, name, breaking) VALUES ($1, $2, $3)`), [
-        next.version,
-        next.name,
-        next.breaking,
-      ]);
-      await client.query('COMMIT');
+      await client.query(bind(`/* outbox: migrate ${next.name} */ ${next.sql}`));
+      await client.query(
+        bind(
+          `/* outbox: record migration */ INSERT INTO :schema.outbox_migrations (version, name, breaking) VALUES ($1, $2, $3)`,
+        ),
+        [next.version, next.name, next.breaking],
+      );
+      await client.query('/* outbox: commit migration */ COMMIT');
       applied.push(next.name);
     }
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
+    await client.query('/* outbox: roll back migration */ ROLLBACK').catch(() => undefined);
     throw error;
   } finally {
     client.off('error', onError);
@@ -121,13 +124,15 @@ async function migrateOnce(
 async function ensureVersionTable(client: PoolClient, bind: (text: string) => string): Promise<void> {
   // Looked at first: CREATE … IF NOT EXISTS needs the privilege to create even where there is nothing to do.
   const { rows } = await client.query<{ schema: boolean; table: boolean }>(
-    bind(`SELECT to_regnamespace($1) IS NOT NULL AS schema, to_regclass($2) IS NOT NULL AS table`),
+    bind(
+      `/* outbox: look for tables */ SELECT to_regnamespace($1) IS NOT NULL AS schema, to_regclass($2) IS NOT NULL AS table`,
+    ),
     [bind(':schema'), bind(':schema.outbox_migrations')],
   );
-  if (!rows[0]?.schema) await client.query(bind(`CREATE SCHEMA IF NOT EXISTS :schema`));
+  if (!rows[0]?.schema) await client.query(bind(`/* outbox: create schema */ CREATE SCHEMA IF NOT EXISTS :schema`));
   if (rows[0]?.table) return;
   await client.query(
-    bind(`CREATE TABLE :schema.outbox_migrations (
+    bind(`/* outbox: create version table */ CREATE TABLE :schema.outbox_migrations (
       version integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`),
   );
@@ -141,7 +146,9 @@ interface AppliedRow {
 
 async function appliedMigrations(client: Queryable, bind: (text: string) => string): Promise<AppliedRow[]> {
   const { rows } = await client.query(
-    bind(`SELECT version, name, breaking FROM :schema.outbox_migrations ORDER BY version`),
+    bind(
+      `/* outbox: read migrations */ SELECT version, name, breaking FROM :schema.outbox_migrations ORDER BY version`,
+    ),
   );
   return rows as AppliedRow[];
 }
@@ -202,6 +209,7 @@ export async function checkVersion(db: Database, warn: (message: string) => void
 
 /** Catalogs are open to every role. */
 const THERE = `
+  /* outbox: look for version table */
   SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                   WHERE n.nspname = $1 AND c.relname = 'outbox_migrations') AS there`;
 

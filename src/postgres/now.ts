@@ -1,6 +1,6 @@
 import type { Database } from './database';
 
-const NOW = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
+const NOW = `/* outbox: read clock */ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
 
 /** The database's clock, in milliseconds since 1970. */
 export async function databaseNow(db: Database): Promise<number> {

@@ -75,6 +75,7 @@ export function quotedRole(name: string): string {
 
 /** A table or column that is not there lacks nothing: the version of the schema is another matter. */
 const LACKING = `
+  /* outbox: read lacking privileges */
   SELECT wanted.name AS "table", wanted.privilege,
          array_to_string(array_agg(wanted.col ORDER BY wanted.position) FILTER (WHERE wanted.col IS NOT NULL), ', ') AS columns
     FROM jsonb_to_recordset($1::jsonb) AS wanted (name text, privilege text, col text, position integer)

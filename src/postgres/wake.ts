@@ -97,7 +97,7 @@ export class WakeListener {
     client.on('notification', (message) => this.received(message.payload ?? ''));
     try {
       await client.connect();
-      await client.query(`LISTEN ${this.channel}`);
+      await client.query(`/* outbox: listen */ LISTEN ${this.channel}`);
     } catch (error) {
       // Not awaited: the end of a connection that does not answer is not answered either.
       client.end().catch(() => undefined);
@@ -132,7 +132,9 @@ export class WakeListener {
     this.timer = setTimeout(() => this.judge(), PROOF_TIMEOUT_MS).unref();
     // Not awaited: a connection that is lost meanwhile must find the timer as it is, not have it set over its own.
     // That PostgreSQL is away, the listener's own connection tells.
-    this.options.db.query(`SELECT pg_notify($1, $2)`, [this.channel, this.awaited]).catch(() => undefined);
+    this.options.db
+      .query(`/* outbox: prove listening */ SELECT pg_notify($1, $2)`, [this.channel, this.awaited])
+      .catch(() => undefined);
   }
 
   private judge(): void {

@@ -14,6 +14,7 @@ export interface OpenCounts {
 
 /** Reads the partial indexes, whose size is what is open, and never the history. */
 const COUNT = `
+  /* outbox: count open */
   SELECT waiting.*,
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'processing') AS processing,
          (SELECT count(*)::float8 FROM :schema.event_queue WHERE status = 'retrying') AS retrying,

@@ -22,6 +22,7 @@ export interface OpenHandling {
  * transaction, so one that was ever begun is always in either.
  */
 const FIND = `
+  /* outbox: find open */
   SELECT g.event_id AS "eventId", g.handler,
          coalesce(d.state, CASE WHEN p.event_id IS NULL THEN 'missing' ELSE 'in progress' END) AS state,
          g.due < extract(epoch FROM clock_timestamp()) * 1000 - $4::float8 AS forgotten

@@ -9,6 +9,7 @@ export interface FoundRow {
 }
 
 const FIND = `
+  /* outbox: find rows */
   SELECT event_id AS "eventId", id::float8 AS id,
          coalesce(extract(epoch FROM available_at), '-infinity')::float8 * 1000 AS "dueMs"
     FROM :schema.event_queue WHERE event_id = ANY ($1::uuid[])`;

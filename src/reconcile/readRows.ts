@@ -20,6 +20,7 @@ const PAGE = 5_000;
  * history is in which nothing matches.
  */
 const READ = `
+  /* outbox: read rows */
   WITH page AS MATERIALIZED (
     SELECT id, event_id, event_type, aggregate_type, available_at, published_at, status
       FROM :schema.event_queue WHERE id > $1::bigint AND id <= $2::bigint ORDER BY id LIMIT ${PAGE}

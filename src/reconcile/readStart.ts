@@ -18,6 +18,7 @@ export interface Start {
 }
 
 const READ = `
+  /* outbox: read start */
   SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS "nowMs",
          (SELECT max(id)::text FROM :schema.event_queue) AS "lastId",
          (SELECT extract(epoch FROM min(applied_at))::float8 * 1000
@@ -31,6 +32,7 @@ export async function readStart(db: Database): Promise<Start> {
 
 /** Times of another revision than the set's are those of a set that a build without times has changed since. */
 const READ_RECORDED = `
+  /* outbox: read beginnings */
   SELECT handler_events AS events,
          CASE WHEN handlers_since_revision = handlers_revision THEN handlers_since ELSE '{}' END AS since
     FROM :schema.outbox_installation`;
@@ -40,7 +42,7 @@ export async function readRecorded(db: Database): Promise<Recorded> {
   return row ?? { events: {}, since: {} };
 }
 
-const NOW = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
+const NOW = `/* outbox: read clock of reconcile */ SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
 
 export async function readClock(db: Database): Promise<number> {
   return (await db.query<{ now: number }>(NOW)).rows[0]?.now ?? NaN;

@@ -61,7 +61,7 @@ export async function releaseBatch(db: Database, batch: Batch): Promise<Settled>
 }
 
 async function notify(db: Database): Promise<void> {
-  await db.query(`SELECT pg_notify($1, '')`, [wakeChannel(db.schema)]);
+  await db.query(`/* outbox: wake relay */ SELECT pg_notify($1, '')`, [wakeChannel(db.schema)]);
 }
 
 function sum(counts: Omit<Settled, 'lost'>): number {

@@ -19,9 +19,12 @@ export type Archive = (batch: ArchiveBatch) => Promise<void> | void;
 
 /** Literal, since a table's name is no parameter. */
 const READ: Readonly<Record<Shelf['table'], string>> = {
-  event_queue: 'SELECT row_to_json(t)::text AS line FROM :schema.event_queue t WHERE ctid = ANY ($1::tid[])',
-  processed_events: 'SELECT row_to_json(t)::text AS line FROM :schema.processed_events t WHERE ctid = ANY ($1::tid[])',
-  deliveries: 'SELECT row_to_json(t)::text AS line FROM :schema.deliveries t WHERE ctid = ANY ($1::tid[])',
+  event_queue:
+    '/* outbox: read rows for archive */ SELECT row_to_json(t)::text AS line FROM :schema.event_queue t WHERE ctid = ANY ($1::tid[])',
+  processed_events:
+    '/* outbox: read ledger for archive */ SELECT row_to_json(t)::text AS line FROM :schema.processed_events t WHERE ctid = ANY ($1::tid[])',
+  deliveries:
+    '/* outbox: read deliveries for archive */ SELECT row_to_json(t)::text AS line FROM :schema.deliveries t WHERE ctid = ANY ($1::tid[])',
 };
 
 export async function readLines(run: Runner, table: Shelf['table'], tids: readonly string[]): Promise<string[]> {
@@ -41,7 +44,7 @@ export async function putAway(archive: Archive, batch: ArchiveBatch): Promise<vo
   }
 }
 
-const RECORD = 'UPDATE :schema.outbox_installation SET archive = $1 WHERE archive <> $1';
+const RECORD = '/* outbox: record archive */ UPDATE :schema.outbox_installation SET archive = $1 WHERE archive <> $1';
 
 /**
  * Whether rows of this installation may only go through an archive. Recorded by each worker that has one, so that a worker
@@ -51,7 +54,7 @@ export async function recordArchive(db: Database, wanted: boolean): Promise<void
   await db.query(RECORD, [wanted]);
 }
 
-const READ_WANTED = 'SELECT archive FROM :schema.outbox_installation';
+const READ_WANTED = '/* outbox: read whether archived */ SELECT archive FROM :schema.outbox_installation';
 
 /** @throws ArchiveError when there should be an archive, and is none */
 export async function requireArchive(db: Database, archive: Archive | undefined): Promise<void> {

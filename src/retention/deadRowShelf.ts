@@ -4,6 +4,7 @@ import { expired, MOST_BYTES, nobodyWaits, oldEnough, shelfOver } from './shelf'
 const OLD = `q.status = 'dead_lettered' AND ${oldEnough('q.failed_at')} AND ${expired('q.failed_at')}`;
 
 const FIND = `
+  /* outbox: find old dead rows */
   WITH page AS MATERIALIZED (
     SELECT ctid, id, event_id, failed_at, payload_bytes FROM :schema.event_queue q
      WHERE ${OLD} AND failed_at >= coalesce($2::timestamptz, '-infinity')
@@ -22,11 +23,13 @@ const FIND = `
 
 /** Locks first, as for rows that are done. */
 const LOCK = `
+  /* outbox: lock old dead rows */
   SELECT ctid::text AS tid FROM :schema.event_queue q WHERE ctid = ANY ($2::tid[]) AND ${OLD} FOR UPDATE SKIP LOCKED`;
-const REMOVE = `DELETE FROM :schema.event_queue q WHERE ctid = ANY ($1::tid[]) AND ${nobodyWaits('q')}`;
+const REMOVE = `/* outbox: prune dead rows */ DELETE FROM :schema.event_queue q WHERE ctid = ANY ($1::tid[]) AND ${nobodyWaits('q')}`;
 
 /** Its dead deliveries go just before it, if all of them are old enough. */
 const COUNT = `
+  /* outbox: count old dead rows */
   SELECT count(*)::float8 AS count FROM :schema.event_queue q
    WHERE ${OLD} AND NOT EXISTS (
      SELECT FROM :schema.deliveries d

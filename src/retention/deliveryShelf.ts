@@ -19,6 +19,7 @@ const SKIPPED = `d.state = 'skipped' AND ${oldEnough('d.touched_at')} AND ${expi
 /** @param time what `old` goes by */
 function shelfOf(time: 'failed_at' | 'touched_at', old: string, mayGo: string) {
   const find = `
+  /* outbox: find old deliveries */
   WITH page AS MATERIALIZED (
     SELECT ctid, event_id, event_type, ${time}, coalesce(octet_length(body), 0) AS bytes FROM :schema.deliveries d
      WHERE ${old} AND ${time} >= coalesce($2::timestamptz, '-infinity')
@@ -36,10 +37,11 @@ function shelfOf(time: 'failed_at' | 'touched_at', old: string, mayGo: string) {
     FROM taken`;
   // Whoever re-emits or skips it has it locked.
   const remove = `
+  /* outbox: prune deliveries */
   DELETE FROM :schema.deliveries
    WHERE ctid = ANY (ARRAY(
      SELECT ctid FROM :schema.deliveries d WHERE ctid = ANY ($2::tid[]) AND ${old} AND ${mayGo} FOR UPDATE SKIP LOCKED))`;
-  const count = `SELECT count(*)::float8 AS count FROM :schema.deliveries d WHERE ${old} AND ${mayGo}`;
+  const count = `/* outbox: count old deliveries */ SELECT count(*)::float8 AS count FROM :schema.deliveries d WHERE ${old} AND ${mayGo}`;
   return shelfOver('deliveries', { find, remove, count });
 }
 

@@ -7,6 +7,7 @@ const OLD = `q.status = 'done' AND ${expired('q.published_at')}`;
  * what is old comes first. What stays is read again by each run: dead letters, and types that are kept for longer.
  */
 const FIND = `
+  /* outbox: find old done rows */
   WITH page AS MATERIALIZED (
     SELECT ctid, id, event_id, event_type, status, available_at, published_at, payload_bytes FROM :schema.event_queue
      WHERE id > coalesce($2::bigint, -9223372036854775808) ORDER BY id LIMIT $4::integer
@@ -36,10 +37,11 @@ const LOOK_AHEAD = 100_000;
  * first time at this moment locks the row, too, before it writes a delivery that reads the body from it (`handOver`).
  */
 const LOCK = `
+  /* outbox: lock old done rows */
   SELECT ctid::text AS tid FROM :schema.event_queue q WHERE ctid = ANY ($2::tid[]) AND ${OLD} FOR UPDATE SKIP LOCKED`;
-const REMOVE = `DELETE FROM :schema.event_queue q WHERE ctid = ANY ($1::tid[]) AND ${nobodyWaits('q')}`;
+const REMOVE = `/* outbox: prune done rows */ DELETE FROM :schema.event_queue q WHERE ctid = ANY ($1::tid[]) AND ${nobodyWaits('q')}`;
 
-const COUNT = `SELECT count(*)::float8 AS count FROM :schema.event_queue q WHERE ${OLD} AND ${nobodyWaits('q')}`;
+const COUNT = `/* outbox: count old done rows */ SELECT count(*)::float8 AS count FROM :schema.event_queue q WHERE ${OLD} AND ${nobodyWaits('q')}`;
 
 export const doneShelf: Shelf = {
   ...shelfOver('event_queue', { find: FIND, lock: LOCK, remove: REMOVE, count: COUNT }),

@@ -10,6 +10,7 @@ const SETTLED = `${nobodyWaits('p')}
 
 /** One range of `processed_events_done_at`, which ends at the age. */
 const FIND = `
+  /* outbox: find old ledger */
   WITH page AS MATERIALIZED (
     SELECT ctid, event_id, processed_at FROM :schema.processed_events p
      WHERE ${OLD} AND processed_at >= coalesce($2::timestamptz, '-infinity')
@@ -22,12 +23,13 @@ const FIND = `
 
 /** By place, so that no key is looked up: to an index, a deletion is no news. */
 const REMOVE = `
+  /* outbox: prune ledger */
   DELETE FROM :schema.processed_events
    WHERE ctid = ANY (ARRAY(
      SELECT ctid FROM :schema.processed_events p
       WHERE ctid = ANY ($2::tid[]) AND ${OLD} AND ${SETTLED}
         FOR UPDATE SKIP LOCKED))`;
 
-const COUNT = `SELECT count(*)::float8 AS count FROM :schema.processed_events p WHERE ${OLD} AND ${SETTLED}`;
+const COUNT = `/* outbox: count old ledger */ SELECT count(*)::float8 AS count FROM :schema.processed_events p WHERE ${OLD} AND ${SETTLED}`;
 
 export const ledgerShelf = shelfOver('processed_events', { find: FIND, remove: REMOVE, count: COUNT });

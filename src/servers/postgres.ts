@@ -131,7 +131,7 @@ async function answersAQuery(url: string): Promise<void> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query('SELECT 1');
+    await client.query('/* outbox: ping */ SELECT 1');
   } finally {
     await client.end().catch(() => undefined);
   }

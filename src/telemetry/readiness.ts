@@ -22,7 +22,7 @@ export interface Readiness {
 /** Whether a worker can do its work now. Asks all three servers at once; answers within some two seconds. */
 export async function readReadiness(parts: Parts, { backend }: Pick<Config, 'backend'>): Promise<Readiness> {
   const [postgres, temporal, nats] = await Promise.all([
-    answers('PostgreSQL', parts.db && (() => parts.db?.query('SELECT 1'))),
+    answers('PostgreSQL', parts.db && (() => parts.db?.query('/* outbox: ping */ SELECT 1'))),
     answers('Temporal', parts.temporal && (() => parts.temporal?.connection.workflowService.getSystemInfo({}))),
     backend === 'db' ? undefined : natsAnswers(parts),
   ]);

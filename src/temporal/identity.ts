@@ -40,7 +40,9 @@ export async function wake(client: Client, workflowId: string): Promise<void> {
 }
 
 export async function installationId(db: Database): Promise<string> {
-  const { rows } = await db.query<{ id: string }>(`SELECT id::text AS id FROM :schema.outbox_installation`);
+  const { rows } = await db.query<{ id: string }>(
+    `/* outbox: read installation */ SELECT id::text AS id FROM :schema.outbox_installation`,
+  );
   const row = rows[0];
   if (!row)
     throw new Error(
