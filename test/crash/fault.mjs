@@ -1,33 +1,35 @@
 /**
- * Loaded into a worker's process before everything else (`NODE_OPTIONS=--import`): kills it, hard, at one exact place of
- * its work, and writes down which ledger claims it asks for. The worker's own code knows nothing of it.
+ * Loaded into a process before everything else (`NODE_OPTIONS=--import`): kills it, hard, at one point of its work. Writes
+ * down which ledger claims it asks for, and what it changes without being in the catalog. The package knows nothing of it.
  *
- * The place is read from `plan.json` in CRASH_DIRECTORY, so that it can be set while workers run:
- * `{ id, kind, match, when, nth }`. Several workers may have the same plan; the first that gets there dies, alone.
+ * The point is read from `plan.json` in CRASH_DIRECTORY, so that it can be set while workers run:
+ * `{ id, name, match, when, nth }`. Several processes may have the same plan; the first that gets there dies, alone.
  */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
+import { natsEffect, statementName, temporalEffect, writes } from './effectNames.mjs';
 
 const directory = process.env.CRASH_DIRECTORY;
 const counts = new Map();
-const CLAIMS = /INTO \S+processed_events \(event_id, handler, status, lease_until\)/;
 
 if (directory && isMainThread) {
   // Threads of the workflow sandbox get NODE_OPTIONS too, and have no part in this.
-  await wrapStatements();
-  await wrapPublishes();
-  await wrapReceipts();
-  await wrapStarts();
-  globalThis.crashPoint = (kind, text) => {
-    if (reached(kind, 'before', text)) die();
+  const known = new Set(JSON.parse(readFileSync(join(directory, 'catalog.json'), 'utf8')));
+  globalThis.crashPoint = (name, text) => {
+    if (reached(name, 'before', text)) die();
   };
+  await wrapStatements(known);
+  await wrapMessages(known);
+  await wrapReceipts();
+  wrapCalls(known);
 }
 
 /** @returns whether this is the place */
-function reached(kind, when, text) {
+function reached(name, when, text) {
   const plan = readPlan();
-  if (!plan || plan.kind !== kind || plan.when !== when || !new RegExp(plan.match).test(text)) return false;
+  if (!plan || plan.name !== name || plan.when !== when || !new RegExp(plan.match ?? '').test(text)) return false;
   const count = (counts.get(plan.id) ?? 0) + 1;
   counts.set(plan.id, count);
   return count === (plan.nth ?? 1);
@@ -48,28 +50,37 @@ function die() {
       flag: 'wx',
     });
   } catch {
-    return; // Another worker was here first.
+    return; // Another process was here first.
   }
   process.kill(process.pid, 'SIGKILL');
   for (;;);
 }
 
-function note(line) {
-  appendFileSync(join(directory, 'journal'), `${JSON.stringify({ ...line, pid: process.pid, at: Date.now() })}\n`);
+function note(file, line) {
+  appendFileSync(join(directory, file), `${JSON.stringify({ ...line, pid: process.pid, at: Date.now() })}\n`);
 }
 
-async function wrapStatements() {
+/** An effect that no point stands for. */
+function stranger(effect, text) {
+  note('strangers', { effect, text: text.slice(0, 300) });
+}
+
+async function wrapStatements(known) {
   const { Client } = (await import('pg')).default;
   const { query } = Client.prototype;
   Client.prototype.query = function (config, values, callback) {
     if (typeof config?.submit === 'function') return query.call(this, config, values, callback);
     const text = typeof config === 'string' ? config : config.text;
     const given = Array.isArray(values) ? values : (config.values ?? []);
-    const claims = CLAIMS.test(text);
-    if (claims) for (const key of keysOf(given)) note({ kind: 'claiming', ...key });
-    const said = `${text} ${JSON.stringify(given)}`;
-    if (reached('sql', 'before', said)) die();
-    const dies = reached('sql', 'after', said);
+    const name = statementName(text);
+    if (name === 'claim ledger' || name === 'begin attempt')
+      for (const key of keysOf(given)) note('journal', { kind: 'claiming', ...key });
+    const effect = `sql ${name ?? 'of a handler'}`;
+    // What handlers of these tests write is in a table of their own.
+    if (name === undefined ? !/\beffects\b/.test(text) : !known.has(effect) && writes(text)) stranger(effect, text);
+    const said = JSON.stringify(given);
+    if (reached(effect, 'before', said)) die();
+    const dies = reached(effect, 'after', said);
     const answered = typeof values === 'function' ? values : callback;
     if (typeof answered === 'function') {
       const then = (error, result) => {
@@ -90,16 +101,21 @@ function keysOf([events, handlers]) {
     : [{ eventId: events, handler: handlers }];
 }
 
-async function wrapPublishes() {
-  const { NatsConnectionImpl } = await import('@nats-io/nats-core/internal');
-  const { publish } = NatsConnectionImpl.prototype;
-  NatsConnectionImpl.prototype.publish = function (subject, data, options) {
-    const said = `${subject} ${typeof data === 'string' ? data.slice(0, 200) : ''}`;
-    if (reached('publish', 'before', said)) die();
-    const dies = reached('publish', 'after', said);
+/** All that leaves for NATS, requests too. */
+async function wrapMessages(known) {
+  const { ProtocolHandler } = await import('@nats-io/nats-core/internal');
+  const { publish } = ProtocolHandler.prototype;
+  ProtocolHandler.prototype.publish = function (subject, data, options) {
+    const body = typeof data === 'string' ? data : Buffer.from(data ?? '').toString();
+    const effect = natsEffect(subject, body, options?.headers);
+    if (effect === undefined) return publish.call(this, subject, data, options);
+    if (!known.has(effect)) stranger(effect, subject);
+    const said = `${subject} ${body.slice(0, 200)}`;
+    if (reached(effect, 'before', said)) die();
+    const dies = reached(effect, 'after', said);
     const result = publish.call(this, subject, data, options);
-    // A publish is buffered: it is out when a ping behind it is answered.
-    if (dies) this.rtt().then(die, die);
+    // It is buffered: it is out when a ping behind it is answered.
+    if (dies) this.flush().then(die, die);
     return result;
   };
 }
@@ -112,15 +128,15 @@ async function wrapReceipts() {
     const { callback } = options;
     const taking = callback && {
       callback: (error, message) => {
-        if (message?.reply?.startsWith('$JS.ACK.') && reached('message', 'before', message.subject)) die();
+        if (message?.reply?.startsWith('$JS.ACK.') && reached('nats message', 'before', message.subject)) die();
         callback(error, message);
       },
     };
     const subscription = subscribe.call(this, subject, { ...options, ...taking });
     const drain = subscription.drain.bind(subscription);
     subscription.drain = async () => {
-      if (reached('drain', 'before', subject)) die();
-      const dies = reached('drain', 'after', subject);
+      if (reached('nats drain', 'before', subject)) die();
+      const dies = reached('nats drain', 'after', subject);
       await drain();
       if (dies) die();
     };
@@ -128,15 +144,21 @@ async function wrapReceipts() {
   };
 }
 
-async function wrapStarts() {
-  const { WorkflowClient } = await import('@temporalio/client');
-  const { signalWithStart } = WorkflowClient.prototype;
-  WorkflowClient.prototype.signalWithStart = async function (type, options) {
-    const said = `${type} ${JSON.stringify(options.signalArgs ?? null)}`;
-    if (reached('start', 'before', said)) die();
-    const dies = reached('start', 'after', said);
-    const result = await signalWithStart.call(this, type, options);
-    if (dies) die();
-    return result;
+/** All that the client of Temporal asks for; what a worker reports of its tasks goes another way, and is none of ours. */
+function wrapCalls(known) {
+  const require = createRequire(createRequire(import.meta.url).resolve('@temporalio/proto'));
+  const { Service } = require('protobufjs').rpc;
+  const { rpcCall } = Service.prototype;
+  Service.prototype.rpcCall = function (method, requestType, responseType, request, callback) {
+    const call = () => rpcCall.call(this, method, requestType, responseType, request, callback);
+    const effect = temporalEffect(method.name, request);
+    if (effect === undefined) return call();
+    const payloads = request.signalInput?.payloads ?? request.input?.payloads ?? request.input?.args?.payloads ?? [];
+    const said = payloads.map(({ data }) => Buffer.from(data ?? '').toString()).join(' ');
+    if (!known.has(effect)) stranger(effect, said);
+    if (reached(effect, 'before', said)) die();
+    const dies = reached(effect, 'after', said);
+    const result = call();
+    return dies ? result.then((value) => (die(), value)) : result;
   };
 }

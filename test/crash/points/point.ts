@@ -1,0 +1,33 @@
+export const PATHS = [
+  ...(['claim', 'publish', 'mark', 'receive', 'fast path'] as const),
+  ...(['delivery run', 're-emit', 'prune', 'migrate', 'start'] as const),
+] as const;
+/** What a process does when it gets there; `start` is that of a worker, until it is ready. */
+export type Path = (typeof PATHS)[number];
+
+export type Backend = 'db' | 'nats';
+export const BOTH: readonly Backend[] = ['db', 'nats'];
+
+/**
+ * An effect, before and after which a process can be killed. Its name is that of `effectNames.mjs`: what the process does
+ * there, as it is seen from outside.
+ */
+export interface Point {
+  readonly name: string;
+  readonly path: Path;
+  readonly backends: readonly Backend[];
+  /** Where it stands in `src/`, as `sourceEffects.ts` says it. Of a statement: nowhere else than under its name. */
+  readonly source: readonly string[];
+}
+
+/** Points of one path. A statement's place is its name; a call's is given. */
+export function pointsOf(
+  path: Path,
+  backends: readonly Backend[],
+  given: Readonly<Record<string, readonly string[]>>,
+): Point[] {
+  return Object.entries(given).map(([name, source]) => ({
+    ...{ name, path, backends },
+    source: name.startsWith('sql ') ? [name] : source,
+  }));
+}
