@@ -13,7 +13,7 @@ it.concurrent.each([
   ['transactional', 'db'],
   ['transactional', 'nats'],
 ])(
-  'C04: a handler (%s, backend %s) that kills its process dies out after its attempts, while others are handled',
+  'a handler (%s, backend %s) that kills its process dies out after its attempts, while others are handled (C04)',
   (handler, backend) =>
     CrashWorld.during({ EVENT_BUS_BACKEND: backend, EVENT_QUEUE_MAX_ATTEMPTS: `${ATTEMPTS}` }, async (world) => {
       const type = handler === 'external' ? 'Outside' : 'InTransaction';

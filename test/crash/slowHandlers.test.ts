@@ -19,7 +19,7 @@ describe('handlers slower than the broker waits', () => {
   });
   afterEach(() => world.close());
 
-  it('C19: a message is not delivered again while it is in hand, and two workers share what is slow', async () => {
+  it('a message is not delivered again while it is in hand, and two workers share what is slow (C19)', async () => {
     const workers = [await world.worker(), await world.worker()];
     const long = await enqueue(world.db, [event({ type: 'Outside', payload: { ms: 2.5 * ACK_WAIT_MS } })]);
     await atRest(world, long);

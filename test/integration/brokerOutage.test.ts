@@ -26,7 +26,7 @@ describe('an outage of the broker', () => {
     await outbox.close();
   });
 
-  it('C06: spends no attempt, kills no event and no worker, and ends without a restart', async () => {
+  it('spends no attempt, kills no event and no worker, and ends without a restart (C06)', async () => {
     use({ EVENT_QUEUE_MAX_ATTEMPTS: '3', ...PATIENT });
     const worker = await outbox.startWorker();
     const second = await outbox.spawnWorker();
@@ -50,7 +50,7 @@ describe('an outage of the broker', () => {
     expect(worker.logs.filter(({ msg }) => /NATS at .* was lost/.test(String(msg)))).toHaveLength(1);
   });
 
-  it('C06: a broker that hangs is an outage like any other', async () => {
+  it('a broker that hangs is an outage like any other (C06)', async () => {
     use({ OUTBOX_PUBLISH_TIMEOUT_MS: '4000', ...PATIENT });
     await outbox.startWorker();
     const [before] = await enqueue(outbox.db, [event()]);
@@ -64,7 +64,7 @@ describe('an outage of the broker', () => {
     expect(await outbox.streamCounts()).toEqual(once([before!, ...ids]));
   });
 
-  it('C06: a broker that is killed in the middle of a drain costs no event, and stores none twice', async () => {
+  it('a broker that is killed in the middle of a drain costs no event, and stores none twice (C06)', async () => {
     // Shortened: 500 rows a batch, so that the kill meets a drain of 40 batches.
     use({ OUTBOX_BATCH_SIZE: '500', ...PATIENT });
     const ids = await enqueue(outbox.db, events(20_000));
@@ -79,7 +79,7 @@ describe('an outage of the broker', () => {
     expect(await outbox.streamCounts()).toEqual(once(ids));
   });
 
-  it('C06: a worker that starts before its broker says so, waits, and makes the stream when it comes', async () => {
+  it('a worker that starts before its broker says so, waits, and makes the stream when it comes (C06)', async () => {
     use(PATIENT);
     await nats.stop();
     const worker = await outbox.startWorker();

@@ -247,7 +247,7 @@ describe('the limits of a claim', () => {
   });
 });
 
-describe('a claim under a planner that re-runs inner queries (C02)', () => {
+describe('a claim under a planner that re-runs inner queries', () => {
   let own: TestDatabase;
   beforeAll(async () => {
     own = await cloneDatabase();
@@ -285,7 +285,7 @@ describe('a claim under a planner that re-runs inner queries (C02)', () => {
       [rows],
     );
 
-  it('takes exactly as many as it was asked for out of 100,000, where the usual form takes all there are', async () => {
+  it('takes exactly as many as it was asked for out of 100,000, where the usual form takes all there are (C02)', async () => {
     // First the trap itself, on 500 rows and rolled back: these settings do make the planner re-run the inner query.
     await fill(500);
     const naive = await underPlanner([...NESTED_LOOPS, ...NOTHING_BUT_RESCANS], async (limited) => {
@@ -559,8 +559,8 @@ describe('defer', () => {
   }); // prettier-ignore
 });
 
-describe('the running relay (C01)', () => {
-  it('publishes what commits late and passes over a rollback: each committed event once', async () => {
+describe('the running relay', () => {
+  it('publishes what commits late and passes over a rollback: each committed event once (C01)', async () => {
     const outbox = await TestOutbox.create();
     try {
       await outbox.startWorker();

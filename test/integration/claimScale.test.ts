@@ -33,7 +33,7 @@ interface Read {
   readonly rows: number;
 }
 
-describe('with a long history, many scheduled and many dead rows (C47)', () => {
+describe('with a long history, many scheduled and many dead rows', () => {
   let database: TestDatabase;
   let token: string;
 
@@ -146,13 +146,13 @@ describe('with a long history, many scheduled and many dead rows (C47)', () => {
       if (prepare) await database.db.query(prepare);
     }, 600_000);
 
-    it.each(statements)('%s reads by index, and no more rows than it handles', async (_name, call, most) => {
+    it.each(statements)('%s reads by index, and no more rows than it handles (C47)', async (_name, call, most) => {
       const read = await readBy(call);
       expect(read.scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
       expect(read.rows).toBeLessThanOrEqual(most);
     });
 
-    it('claimDue reads nothing when nothing is due', async () => {
+    it('claimDue reads nothing when nothing is due (C47)', async () => {
       const read = await readBy(async (db) => {
         expect((await claimDue(db, token, { ...limits, rows: ROWS.due })).events).toHaveLength(ROWS.due);
         expect((await claimDue(db, token, limits)).events).toEqual([]);

@@ -37,7 +37,7 @@ describe('receiving from a stream', () => {
     await eventually(async () => (await consumer()).ack_floor.stream_seq === 2);
   });
 
-  it('C19: a handler slower than ack_wait is not run again, and what is behind it goes to another worker', async () => {
+  it('a handler slower than ack_wait is not run again, and what is behind it goes to another worker (C19)', async () => {
     // Not shorter: the broker is told of a message in hand three times in it, and a busy machine is late with that.
     const settings = { OUTBOX_ACK_WAIT_MS: '5000' };
     const workers = [await Receiver.open(outbox, settings), await Receiver.open(outbox, settings)];
@@ -82,7 +82,7 @@ describe('receiving from a stream', () => {
     expect((await receiver.receive()).counts.received).toBe(5);
   });
 
-  it('C31: what is returned comes again on the schedule, and the last time is said once', async () => {
+  it('what is returned comes again on the schedule, and the last time is said once (C31)', async () => {
     const receiver = await Receiver.open(outbox, {
       OUTBOX_BACKOFF_FIRST_MS: '400',
       OUTBOX_BACKOFF_MAX_MS: '1000',

@@ -25,7 +25,7 @@ describe('messages that the broker gives up', () => {
   afterEach(() => outbox.close());
 
   describe('by looking', () => {
-    it('C30: what nobody owns in two looks becomes a dead letter, once, and is said once', async () => {
+    it('what nobody owns in two looks becomes a dead letter, once, and is said once (C30)', async () => {
       const { unowned, receiver, metrics } = await open();
       const [id] = await publish(1);
       await exhaust(1);

@@ -125,7 +125,7 @@ describe('the consumer', () => {
     expect(await failedTasks()).toEqual([]);
   });
 
-  it('C26: signals of any kind are ignored, and fail no workflow task', async () => {
+  it('signals of any kind are ignored, and fail no workflow task (C26)', async () => {
     const worker = await ConsumerWorker.start(outbox);
     const timings = consumerTimingsOf(outbox.config());
     const { taskQueue } = outbox.config();

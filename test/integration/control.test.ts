@@ -19,7 +19,7 @@ describe('controlling the relay', () => {
   afterEach(() => outbox.close());
 
   describe('by signals', () => {
-    it('C26: input of any kind is logged once and ignored, fails no workflow task, and what is valid in it is done', async () => {
+    it('input of any kind is logged once and ignored, fails no workflow task, and what is valid in it is done (C26)', async () => {
       const worker = await outbox.spawnWorker();
       const [dead, ...others] = await deadRows(11);
       const list = Array.from({ length: 5_000 }, () => randomUUID() as string);
@@ -52,7 +52,7 @@ describe('controlling the relay', () => {
       expect(said('A signal that the relay does not know was ignored')).toBe(1);
     });
 
-    it('C26: a payload that is not even JSON is ignored, and fails no workflow task', async () => {
+    it('a payload that is not even JSON is ignored, and fails no workflow task (C26)', async () => {
       await outbox.startWorker();
       await enqueue(outbox.db, [event()]);
       await outbox.allDone();
@@ -68,7 +68,7 @@ describe('controlling the relay', () => {
       expect(await failedTasks()).toEqual([]);
     });
 
-    it('C23: 300 single re-emits survive the roll-overs that they cause, and ordinary rows flow meanwhile', async () => {
+    it('300 single re-emits survive the roll-overs that they cause, and ordinary rows flow meanwhile (C23)', async () => {
       // Shortened: a roll-over each 150 events instead of 4,096, and the signals sent one after the other instead of over 60 s.
       use({ OUTBOX_ROLL_OVER_EVENTS: '150' });
       const dead = await deadRows(300);
@@ -93,7 +93,7 @@ describe('controlling the relay', () => {
       expect(rows[0]!.longest).toBeLessThan(30);
     }, 180_000);
 
-    it('C23: more re-emits than one payload holds survive a roll-over', async () => {
+    it('more re-emits than one payload holds survive a roll-over (C23)', async () => {
       use({ OUTBOX_ROLL_OVER_EVENTS: '60' });
       const dead = await deadRows(15);
       await outbox.startWorker();
@@ -251,7 +251,7 @@ describe('controlling the relay', () => {
   });
 
   it(
-    'C24: no run of the relay grows past a bound, busy or idle, and each ends by continuing as new',
+    'no run of the relay grows past a bound, busy or idle, and each ends by continuing as new (C24)',
     async () => {
       // Shortened: the server suggests a roll-over after 60 events instead of 4,096; 20,000 rows instead of 100,000, in
       // batches of 1,000; idle for four roll-overs with a long poll of 0.1 s instead of 30 minutes.

@@ -381,7 +381,7 @@ describe('any JSON value', () => {
   });
 });
 
-describe('payloads on their way to the broker (C13)', () => {
+describe('payloads on their way to the broker', () => {
   let outbox: TestOutbox;
   beforeAll(async () => {
     outbox = await TestOutbox.create();

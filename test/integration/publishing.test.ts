@@ -14,7 +14,7 @@ describe('publishing to JetStream', () => {
 
   afterEach(() => outbox.close());
 
-  it('C07: one event that no stream takes is deferred alone, and neither its batch nor its aggregate waits for it', async () => {
+  it('one event that no stream takes is deferred alone, and neither its batch nor its aggregate waits for it (C07)', async () => {
     // Shortened: first backoff 0.5 s instead of 5 s. A worker that is taken for gone has its rows sent again.
     outbox = await TestOutbox.create({
       OUTBOX_PROBE_MS: '600000',
@@ -51,7 +51,7 @@ describe('publishing to JetStream', () => {
     expect(good.map((id) => sent.get(id))).toEqual(good.map(() => 1));
   });
 
-  it('C07: one event that no stream takes does not hold up the backlog of 200 that it stands in', async () => {
+  it('one event that no stream takes does not hold up the backlog of 200 that it stands in (C07)', async () => {
     outbox = await TestOutbox.create();
     await makeStream({ subjects: [`${prefix()}.thing.ThingHappened`], allow_atomic: true });
     const ids = await enqueue(
@@ -63,7 +63,7 @@ describe('publishing to JetStream', () => {
     expect((await outbox.messages()).map(({ eventId }) => eventId)).toEqual(ids.filter((_, index) => index !== 6));
   });
 
-  it('C09: an event that the stream has already is done without an attempt, a second copy, or an error in the log', async () => {
+  it('an event that the stream has already is done without an attempt, a second copy, or an error in the log (C09)', async () => {
     outbox = await TestOutbox.create();
     await makeStream({});
     const [id] = await enqueue(outbox.db, [event()]);
@@ -76,7 +76,7 @@ describe('publishing to JetStream', () => {
     expect(errors(worker)).toEqual([]);
   });
 
-  it("C10: events over the server's limit are dead with size and limit in the reason, and all others go out on the same connection", async () => {
+  it("events over the server's limit are dead with size and limit in the reason, and all others go out on the same connection (C10)", async () => {
     const { proxy } = await behindProxy();
     await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
     await outbox.startWorker();
@@ -94,7 +94,7 @@ describe('publishing to JetStream', () => {
     await eventually(async () => (await outbox.rowsByStatus()).done === 12);
   });
 
-  it("C10: events over the stream's own limit are dead, and the connection stays", async () => {
+  it("events over the stream's own limit are dead, and the connection stays (C10)", async () => {
     const { proxy } = await behindProxy();
     await makeStream({ max_msg_size: 10 * 1024 });
     await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
@@ -110,7 +110,7 @@ describe('publishing to JetStream', () => {
     expect(proxy.connections).toBe(1);
   });
 
-  it('C35: a full stream defers what it refuses, without a busy loop, and the rest goes out soon after room is made', async () => {
+  it('a full stream defers what it refuses, without a busy loop, and the rest goes out soon after room is made (C35)', async () => {
     // Shortened: a probe each 0.3 s instead of 5 s. The due time stays far away, so that only the probe can be what frees the rows.
     outbox = await TestOutbox.create({
       OUTBOX_PROBE_MS: LONG ? '5000' : '300',

@@ -32,7 +32,7 @@ describe('stream and consumer', () => {
     expect(changes(worker)).toEqual([]);
   });
 
-  it('C32: existing ones keep all that an operator set but for three settings, and their position; the change is said once', async () => {
+  it('existing ones keep all that an operator set but for three settings, and their position; the change is said once (C32)', async () => {
     await addStream({
       description: 'ops',
       max_age: SEVEN_DAYS,

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
 import { Proxy } from '../support/proxy';
 
-describe('the wake-up listener (C38)', () => {
+describe('the wake-up listener', () => {
   let database: TestDatabase;
   let proxy: Proxy;
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('the wake-up listener (C38)', () => {
     await database.drop();
   });
 
-  it('listens again after both its connections were lost at any moment of its proof', async () => {
+  it('listens again after both its connections were lost at any moment of its proof (C38)', async () => {
     const db = openDatabase({ url: proxy.url(database.url), schema: database.schema, poolSize: 1 });
     const wake = new WakeListener({ url: proxy.url(database.url), db, proveEveryMs: 60_000 });
     wake.start();

@@ -24,7 +24,7 @@ describe('workers', () => {
   });
   afterEach(() => outbox.close());
 
-  it('C28: three that start at the same second share one relay, and all live', async () => {
+  it('three that start at the same second share one relay, and all live (C28)', async () => {
     const workers = await Promise.all([outbox.spawnWorker(), outbox.spawnWorker(), outbox.spawnWorker()]);
     const ids = await enqueue(outbox.db, events(30));
     await outbox.allDone();
@@ -33,7 +33,7 @@ describe('workers', () => {
     expect(workers.map(({ child }) => alive(child))).toEqual([true, true, true]);
   });
 
-  it('C38: a worker outlives the loss of all its database connections, while idle and while claiming, and proves its listener again', async () => {
+  it('a worker outlives the loss of all its database connections, while idle and while claiming, and proves its listener again (C38)', async () => {
     // Shortened: none. The poll is long, so that an event picked up soon was a wake-up.
     use({ OUTBOX_POLL_MS: '600000', OUTBOX_LONG_POLL_MS: '600000', OUTBOX_LOG_LEVEL: 'debug', ...SMALL_BATCHES });
     const worker = await outbox.spawnWorker();
@@ -62,7 +62,7 @@ describe('workers', () => {
     expect(alive(worker.child)).toBe(true);
   });
 
-  it('C39: SIGTERM in the middle of a drain ends the worker within its grace, and whatever it had not published is free at once', async () => {
+  it('SIGTERM in the middle of a drain ends the worker within its grace, and whatever it had not published is free at once (C39)', async () => {
     use(SMALL_BATCHES);
     const ids = await enqueue(outbox.db, events(BACKLOG));
     const worker = await outbox.spawnWorker();
@@ -79,7 +79,7 @@ describe('workers', () => {
     await stopsInTime(next);
   });
 
-  it('C39: SIGTERM while idle, and a second SIGTERM meanwhile, end the worker with exit code 0', async () => {
+  it('SIGTERM while idle, and a second SIGTERM meanwhile, end the worker with exit code 0 (C39)', async () => {
     const worker = await outbox.spawnWorker();
     await enqueue(outbox.db, [event()]);
     await outbox.allDone();
@@ -87,7 +87,7 @@ describe('workers', () => {
     await stopsInTime(worker);
   });
 
-  it('C39: SIGTERM while PostgreSQL is away ends the worker within its grace, and the rows it had are published by the next', async () => {
+  it('SIGTERM while PostgreSQL is away ends the worker within its grace, and the rows it had are published by the next (C39)', async () => {
     const proxy = await Proxy.to(outbox.config().databaseUrl);
     outbox.onClose(() => proxy.close());
     const direct = outbox.config().databaseUrl;
@@ -177,7 +177,7 @@ describe('workers', () => {
     });
     afterAll(() => own.close());
 
-    it('C28: a worker that starts before Temporal waits, does not call itself ready, and relays when it comes', async () => {
+    it('a worker that starts before Temporal waits, does not call itself ready, and relays when it comes (C28)', async () => {
       const late = await TestOutbox.create({ TEMPORAL_ADDRESS: temporal.url });
       try {
         await temporal.stop();

@@ -9,8 +9,8 @@ const files = ['src', 'test', 'bench', 'examples'].flatMap((folder) =>
 );
 const count = (text: string, part: RegExp) => [...text.matchAll(part)].length;
 
-/** Without one, a server that goes away ends the process: at any time, and also while the pool is being closed (C38). */
-test('every pool of connections listens for the end of an idle one', () => {
+/** Without one, a server that goes away ends the process: at any time, and also while the pool is being closed. */
+test('every pool of connections listens for the end of an idle one (C38)', () => {
   const opening = files
     .map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }))
     .filter(({ text }) => /new Pool\(/.test(text));
