@@ -43,7 +43,7 @@ describe('receiving from a stream', () => {
     const workers = [await Receiver.open(outbox, settings), await Receiver.open(outbox, settings)];
     for (const { intake } of workers) {
       intake.capacity = 2;
-      intake.settleWith = (event) => sleep(event.eventType === 'Long' ? 12_000 : 400, HANDLED);
+      intake.settleWith = (event) => sleep(event.eventType === 'Long' ? 7_000 : 400, HANDLED);
     }
     await publish(1, 'Long');
     await publish(10);

@@ -7,7 +7,10 @@ import { allHandled, deliveryRows } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
 
 /** What a handler may throw, and a part of what is kept of it (C20). */
-const ODD: Record<string, { readonly make: () => unknown; readonly kept: RegExp }> = {
+const ODD: Record<
+  string,
+  { readonly make: () => unknown; readonly kept: RegExp; /** By a promise, not thrown. */ readonly rejects?: true }
+> = {
   circular: {
     make: () => {
       const error = new Error('it turns', { cause: undefined });
@@ -30,7 +33,7 @@ const ODD: Record<string, { readonly make: () => unknown; readonly kept: RegExp 
       }),
     kept: /could not be read/,
   },
-  frozen: { make: () => Object.freeze({ code: 'E_FROZEN' }), kept: /./ },
+  frozen: { make: () => Object.freeze({ code: 'E_FROZEN' }), kept: /./, rejects: true },
   proxy: {
     make: () =>
       new Proxy(new Error('hidden'), {
@@ -67,7 +70,9 @@ describe.each(['db', 'nats'])('whatever a handler throws, backend %s', (backend)
         events: ['ThingHappened'],
         transactional: transactional as true,
         run: ({ aggregateId }) => {
-          if (!healthy && aggregateId in ODD) throw ODD[aggregateId]!.make();
+          const odd = healthy ? undefined : ODD[aggregateId];
+          if (odd?.rejects) return Promise.reject(odd.make());
+          if (odd) throw odd.make();
         },
       });
       const settings = { OUTBOX_BACKOFF_FIRST_MS: '3600000', OUTBOX_BACKOFF_MAX_MS: '3600000' };

@@ -1,6 +1,8 @@
 import { jetstream, type StreamConfig } from '@nats-io/jetstream';
 import { headers as newHeaders, nanos } from 'nats';
+import { Client } from 'pg';
 import { decodeHeaderValue } from '../../src/broker/headers';
+import { ownerOf } from '../support/database';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { TestOutbox, type InProcessWorker, type Settings } from '../support/outbox';
@@ -42,6 +44,8 @@ describe('publishing to JetStream', () => {
     expect(stray).toMatchObject({ attempts: 0 });
     expect(stray!.reason).toContain(`no stream takes the subject ${prefix()}.thing.ThingStrayed`);
     expect(await outbox.rowsByStatus()).toMatchObject({ done: 19 });
+    // All in the first pass: none was put back to wait for another.
+    expect((await rows(`WHERE status = 'done'`)).filter(({ deferrals }) => deferrals > 0)).toEqual([]);
 
     const later = await enqueue(outbox.db, events(5));
     await eventually(async () => (await outbox.rowsByStatus()).done === 24);
@@ -76,6 +80,24 @@ describe('publishing to JetStream', () => {
     expect(errors(worker)).toEqual([]);
   });
 
+  it('an event whose worker is killed between publish and mark is done by the next, without an attempt or a second copy (C09)', async () => {
+    outbox = await TestOutbox.create({ OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000' });
+    const gate = await marksWait();
+    const killed = await outbox.spawnWorker();
+    const [id] = await enqueue(outbox.db, [event()]);
+    await eventually(gate.isReached, undefined, 'a mark that waits');
+    await killed.kill('SIGKILL');
+    expect(await outbox.streamCounts()).toEqual(new Map([[id, 1]]));
+    expect(await outbox.rowsByStatus()).toEqual({ processing: 1 });
+    await gate.open();
+    await outbox.db.query(`UPDATE :schema.event_queue SET claimed_at = claimed_at - interval '601 seconds'`);
+    const next = await outbox.startWorker();
+    await outbox.allDone();
+    expect(await rows()).toMatchObject([{ attempts: 0, deferrals: 0 }]);
+    expect(await outbox.streamCounts()).toEqual(new Map([[id, 1]]));
+    expect(errors(next)).toEqual([]);
+  });
+
   it("events over the server's limit are dead with size and limit in the reason, and all others go out on the same connection (C10)", async () => {
     const { proxy } = await behindProxy();
     await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
@@ -87,7 +109,9 @@ describe('publishing to JetStream', () => {
     });
     expect(dead[0]!.reason).toMatch(/104[89]\d{3} bytes .*1048576/);
     expect(dead[1]!.reason).toMatch(/150\d{4} bytes .*1048576/);
-    expect(dead.map(({ attempts }) => attempts)).toEqual([0, 0]);
+    // Tried once: what can never be taken is not put back.
+    expect(dead).toMatchObject(Array(2).fill({ attempts: 0, deferrals: 0 }));
+    expect(await secondsOfSmallOnes()).toBeLessThan(5);
     // The first connection, and none after it.
     expect(proxy.connections).toBe(1);
     await enqueue(outbox.db, [event()]);
@@ -107,6 +131,8 @@ describe('publishing to JetStream', () => {
     const dead = await rows(`WHERE status = 'dead_lettered'`);
     expect(dead.map(({ reason }) => /\d+ bytes .*(10240|1048576)/.test(reason))).toEqual([true, true, true]);
     expect(dead[0]!.reason).toMatch(/104\d{4} bytes .*10240/);
+    expect(dead).toMatchObject(Array(3).fill({ attempts: 0, deferrals: 0 }));
+    expect(await secondsOfSmallOnes()).toBeLessThan(5);
     expect(proxy.connections).toBe(1);
   });
 
@@ -370,6 +396,35 @@ describe('publishing to JetStream', () => {
       if (size !== undefined)
         await insert(`'thing', 'ThingHappened', to_jsonb(repeat('x', $1::integer)), NULL`, [size - 2]);
     }
+  }
+
+  /** From the first of the small rows that went out to the last. */
+  async function secondsOfSmallOnes(): Promise<number> {
+    const { rows: found } = await outbox.db.query<{ seconds: number }>(
+      `SELECT extract(epoch FROM max(published_at) - min(published_at))::float8 AS seconds
+         FROM :schema.event_queue WHERE status = 'done' AND pg_column_size(payload) < 100`,
+    );
+    return found[0]!.seconds;
+  }
+
+  /** Until it is opened, no row becomes done; what has waited there until then is ended, as with a worker that is gone. */
+  async function marksWait() {
+    const owner = ownerOf(outbox.db);
+    await owner.query(`CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$`);
+    await owner.query(`CREATE TRIGGER wait_at_gate BEFORE UPDATE ON :schema.event_queue
+      FOR EACH ROW WHEN (NEW.status = 'done') EXECUTE FUNCTION wait_at_gate()`);
+    const keeper = new Client({ connectionString: outbox.database.url });
+    await keeper.connect();
+    await keeper.query('SELECT pg_advisory_lock(1)');
+    const waiting = 'FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))';
+    return {
+      isReached: async () => (await keeper.query(`SELECT ${waiting}`)).rows.length > 0,
+      open: async () => {
+        await keeper.query(`SELECT pg_terminate_backend(pid, 10000) ${waiting}`);
+        await keeper.end();
+      },
+    };
   }
 
   async function rows(where = '') {

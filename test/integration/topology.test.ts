@@ -4,6 +4,8 @@ import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { TestOutbox, type InProcessWorker } from '../support/outbox';
 
+/** As pino counts. */
+const WARNING = 40;
 const SEVEN_DAYS = nanos(7 * 24 * 3_600_000);
 
 describe('stream and consumer', () => {
@@ -152,7 +154,7 @@ describe('stream and consumer', () => {
 
 /** What the worker said of existing settings. */
 function changes(worker: InProcessWorker): unknown[] {
-  return worker.logs
-    .map(({ msg }) => msg)
-    .filter((msg) => /existed with other settings|Change it with/.test(String(msg)));
+  const said = worker.logs.filter(({ msg }) => /existed with other settings|Change it with/.test(String(msg)));
+  expect(said.filter(({ level }) => level !== WARNING)).toEqual([]);
+  return said.map(({ msg }) => msg);
 }
