@@ -72,7 +72,7 @@ export class Scanner {
   }
 
   private call(node: ts.CallExpression, path: string, found: Found): void {
-    let callee = node.expression;
+    let callee: ts.Expression = node.expression;
     while (ts.isParenthesizedExpression(callee) || ts.isAsExpression(callee)) callee = callee.expression;
     const name = ts.isPropertyAccessExpression(callee) ? callee.name : callee;
     if (!ts.isIdentifier(name)) return;
