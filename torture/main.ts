@@ -9,12 +9,14 @@ import { planOf, textOf } from './plan';
 import { Random } from './random';
 import type { Figures } from './report/figures';
 import { storiesOf } from './report/stories';
+import { summaryOf } from './report/summary';
 import { tableOf } from './report/table';
 import { settingsOf, timingsOf } from './settings';
 import type { Backend } from './world/world';
 
 interface Options {
   readonly seed: number;
+  readonly seeds: number;
   readonly minutes: number;
   readonly backend: readonly Backend[];
   readonly faults: readonly string[];
@@ -40,6 +42,7 @@ const options = new Command('torture')
     'A storm of faults on servers, workers and producers of its own, and an independent check of what it has left. Exit code 0: every promise was kept.',
   )
   .option('--seed <number>', 'one seed gives one plan of faults', whole, 1)
+  .option('--seeds <number>', 'so many storms for each backend, with this seed and those after it', whole, 1)
   .option('--minutes <number>', 'how long faults strike, for each backend', positive, 2)
   .option('--backend <name>', 'db, nats or both', backends, ['db', 'nats'] as Backend[])
   .option('--faults <names>', `comma-separated: ${FAULTS.map(({ name }) => name).join(', ')}, or a noun`, list, [])
@@ -95,17 +98,18 @@ async function run(storms: Storms): Promise<Result> {
 
 async function runStorms(storms: Storms): Promise<Result> {
   const figures: Figures[] = [];
-  const { seed, workers, rate, faults, short = false, keep } = options;
-  for (const backend of options.backend) {
-    const timing = { lastsMs: options.minutes * 60_000, ...(short ? SHORT_PATIENCE : PATIENCE) };
-    const { outcome, figures: found } = await storms.run({
-      ...{ backend, seed, workers, rate, faults, short, keep },
-      ...timing,
-    });
-    if (outcome.violations.length > 0) print(storiesOf(outcome));
-    print(`\n${tableOf(found)}\n`);
-    figures.push(found);
-  }
+  const { workers, rate, faults, short = false, keep } = options;
+  const timing = { lastsMs: options.minutes * 60_000, ...(short ? SHORT_PATIENCE : PATIENCE) };
+  for (let seed = options.seed; seed < options.seed + options.seeds; seed++)
+    for (const backend of options.backend) {
+      const world = { backend, seed, workers, rate, faults, short, keep };
+      const { outcome, figures: found } = await storms.run({ ...world, ...timing });
+      if (outcome.violations.length > 0) print(storiesOf(outcome));
+      print(`\n${tableOf(found)}\n`);
+      figures.push(found);
+    }
+  if (options.seeds > 1)
+    for (const backend of options.backend) print(`${summaryOf(figures.filter((each) => each.backend === backend))}\n`);
   return { kept: figures.every(({ verdict }) => verdict === 'clean'), result: { storms: figures } };
 }
 

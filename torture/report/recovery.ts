@@ -2,14 +2,13 @@ import { grouped } from '../checker/byEvent';
 import type { HandlerLine, History } from '../checker/history';
 import type { Strike } from '../diary';
 
-/** After one kind of fault, where it struck alone. Milliseconds since it was over. */
+/** After one kind of fault, each time that it struck alone. Milliseconds since it was over. */
 export interface Recovery {
   readonly fault: string;
-  readonly times: number;
   /** Until a handler was entered anew, and succeeded: not in an attempt that had failed before, whose time its schedule tells. */
-  readonly flow: Spread;
+  readonly flowMs: readonly number[];
   /** Until the last of the events was handled that had been open when the fault ended, what had begun included. */
-  readonly caughtUp: Spread;
+  readonly caughtUpMs: readonly number[];
 }
 
 export interface Spread {
@@ -41,10 +40,9 @@ export function recoveries(
   const alone = strikes.filter((strike) => !strikes.some((other) => other !== strike && other.from === strike.from));
   return [...grouped(alone.filter(overlapsNone(strikes)), ({ name }) => name)].map(([fault, all]) => ({
     fault,
-    times: all.length,
-    flow: spread(all.flatMap(({ to }) => least(entered.filter((at) => at >= to).map((at) => at - to)))),
-    caughtUp: spread(
-      all.flatMap(({ to }) => most(handled.filter(({ since, at }) => since < to && at >= to).map(({ at }) => at - to))),
+    flowMs: all.flatMap(({ to }) => least(entered.filter((at) => at >= to).map((at) => Math.round(at - to)))),
+    caughtUpMs: all.map(({ to }) =>
+      most(handled.filter(({ since, at }) => since < to && at >= to).map(({ at }) => Math.round(at - to))),
     ),
   }));
 }
@@ -59,11 +57,11 @@ function least(values: readonly number[]): number[] {
 }
 
 /** Nothing was open: there was nothing to catch up with. */
-function most(values: readonly number[]): number[] {
-  return [Math.max(0, ...values)];
+function most(values: readonly number[]): number {
+  return Math.max(0, ...values);
 }
 
-function spread(values: readonly number[]): Spread {
-  const sorted = values.map(Math.round).sort((a, b) => a - b);
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
   return { median: sorted[Math.floor((sorted.length - 1) / 2)] ?? null, worst: sorted.at(-1) ?? null };
 }

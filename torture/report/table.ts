@@ -1,5 +1,5 @@
 import type { Figures } from './figures';
-import type { Spread } from './recovery';
+import { spreadOf, type Recovery } from './recovery';
 
 /** For people. */
 export function tableOf(figures: Figures): string {
@@ -24,13 +24,15 @@ export function tableOf(figures: Figures): string {
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
-  if (recovery.length === 0) return lines.join('\n');
+  return recovery.length === 0 ? lines.join('\n') : [...lines, '', recoveryTableOf(recovery)].join('\n');
+}
+
+export function recoveryTableOf(recovery: readonly Recovery[]): string {
   const head = ['recovery after', 'times', 'flow: median', 'worst', 'caught up: median', 'worst'];
-  const body = recovery.map(({ fault, times, flow, caughtUp }) => [
-    ...[fault, `${times}`],
-    ...[...both(flow), ...both(caughtUp)],
+  const body = recovery.map(({ fault, flowMs, caughtUpMs }) => [
+    ...[fault, `${caughtUpMs.length}`, ...both(flowMs), ...both(caughtUpMs)],
   ]);
-  return [...lines, '', ...columns([head, ...body])].join('\n');
+  return columns([head, ...body]).join('\n');
 }
 
 function violated(rules: Figures['rules']): string {
@@ -39,7 +41,8 @@ function violated(rules: Figures['rules']): string {
   return found.length === 0 ? `none of ${all}` : found.map(([name, count]) => `${name} ${count}`).join(', ');
 }
 
-function both({ median, worst }: Spread): string[] {
+function both(values: readonly number[]): string[] {
+  const { median, worst } = spreadOf(values);
   return [median, worst].map((ms) => (ms === null ? '-' : seconds(ms)));
 }
 

@@ -1,0 +1,26 @@
+import { grouped } from '../checker/byEvent';
+import type { Figures } from './figures';
+import { recoveryTableOf } from './table';
+
+/** Over all storms of a backend. */
+export function summaryOf(storms: readonly Figures[]): string {
+  const sum = (of: (figures: Figures) => number) => storms.reduce((total, figures) => total + of(figures), 0);
+  const violated = storms.filter(({ verdict }) => verdict === 'violated').map(({ seed }) => seed);
+  const faults = sum((figures) => Object.values(figures.faults).reduce((total, times) => total + times, 0));
+  const recovery = grouped(
+    storms.flatMap((figures) => figures.recovery),
+    ({ fault }) => fault,
+  );
+  return [
+    `${storms[0]?.backend}: ${storms.length} storms, ${(sum(({ seconds }) => seconds) / 60).toFixed(0)} minutes, ${faults} faults, ${sum(({ events }) => events)} events, ${sum(({ handlings }) => handlings)} handlings, ${sum(({ duplicatesInTheStream }) => duplicatesInTheStream)} duplicates in the stream, ${sum(({ repeatedExternalEffects }) => repeatedExternalEffects)} repeated external effects`,
+    violated.length === 0 ? 'all clean' : `violated with seeds ${violated.join(', ')}`,
+    '',
+    recoveryTableOf(
+      [...recovery].map(([fault, all]) => ({
+        fault,
+        flowMs: all.flatMap(({ flowMs }) => flowMs),
+        caughtUpMs: all.flatMap(({ caughtUpMs }) => caughtUpMs),
+      })),
+    ),
+  ].join('\n');
+}
