@@ -47,10 +47,11 @@ export const oldEnough = (time: string) =>
 
 /**
  * Somebody waits for the event, or has to decide about it. A scalar, so that it stays a look at one index entry for each
- * row and never becomes a join of everything, whatever the planner believes of the table.
+ * row and never becomes a join of everything, whatever the planner believes of the table. The name inside must be nobody's
+ * outside: with that of `row` it would compare a delivery with itself, and any that waits would keep all.
  */
 export const nobodyWaits = (row: string) =>
-  `(SELECT true FROM :schema.deliveries d WHERE d.event_id = ${row}.event_id AND d.state <> 'skipped' LIMIT 1) IS NOT TRUE`;
+  `(SELECT true FROM :schema.deliveries other WHERE other.event_id = ${row}.event_id AND other.state <> 'skipped' LIMIT 1) IS NOT TRUE`;
 
 /** The value of $1. */
 export function ages({ ms, byType }: Keep): string {

@@ -193,6 +193,19 @@ describe('dead letters and skipped deliveries', () => {
     expect([await clean('dead', settings), await clean('skipped', settings)]).toEqual([2, 1]);
   });
 
+  it('skipped ones go whatever else waits or is dead, but for those of their own event', async () => {
+    const settings = { OUTBOX_SKIPPED_RETENTION_MS: '86400000' };
+    await insertDelivery(db, { state: 'waiting' });
+    await insertDelivery(db, { state: 'dead' });
+    await insertDelivery(db, { state: 'skipped' });
+    const kept = await insertDelivery(db, { state: 'skipped' });
+    await insertDelivery(db, { eventId: kept, state: 'waiting', handler: 'bill' });
+    await db.query(`UPDATE :schema.deliveries SET touched_at = now() - interval '2 days'`);
+    expect(await clean('skipped', settings)).toBe(1);
+    const { rows } = await db.query(`SELECT event_id AS id FROM :schema.deliveries WHERE state = 'skipped'`);
+    expect(rows).toEqual([{ id: kept }]);
+  });
+
   const aDay = { OUTBOX_DEAD_RETENTION_MS: '86400000' };
 
   it('go with their row: none of them while another handler waits, or while the row is younger', async () => {
