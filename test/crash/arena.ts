@@ -1,30 +1,22 @@
-import type { NewEvent } from '../../src/event';
 import { enqueue } from '../support/events';
 import { eventually } from '../support/eventually';
 import type { Settings, WorkerProcess } from '../support/outbox';
 import { atRest, verify } from './outcome';
+import type { Backend, Path } from './points/point';
+import { SIDES, titleOf, visited, type Visit } from './visit';
 import { CrashWorld, PATIENCE_MS, type Death, type Fault } from './world';
-
-/** A place to die at, and the events that lead there. */
-export interface Case {
-  readonly name: string;
-  readonly fault: Fault;
-  readonly events: readonly NewEvent[];
-  /** A file that their handlers wait for: made, with the plan, once they have been handed over to delivery runs. */
-  readonly gate?: string;
-  /** A worker is told to stop while the events are in its hand. */
-  readonly stops?: boolean;
-}
 
 /** Two at a time in a file: sixteen that start at once would take longer than a start may. */
 const starting: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
 
 /**
- * One world with two workers, in which case after case kills whichever comes to the place first: the other takes over, and
- * a new one is begun for the next case. So each kill meets a worker that lives, and a start costs no time of its own.
+ * One world with two workers, in which visit after visit kills whichever comes to the point first, before it and then after
+ * it: the other takes over, and a new one is begun. So each kill meets a worker that lives, and a start costs no time of
+ * its own. What both sides left behind is waited for together, as most of the time goes into the leases of the dead.
  */
 export class Arena {
-  private readonly workers: Promise<WorkerProcess>[] = [];
+  /** Those that live, or will soon. */
+  private workers: Promise<WorkerProcess>[] = [];
   private readonly deaths: Death[] = [];
   private readonly results = new Map<string, Promise<void>>();
   private world: CrashWorld | undefined;
@@ -32,22 +24,22 @@ export class Arena {
 
   constructor(
     private readonly settings: Settings,
-    private readonly cases: readonly Case[],
+    private readonly visits: readonly Visit[],
   ) {}
 
   start(): void {
     this.last = this.open();
-    for (const one of this.cases) {
-      const result = this.last.then(() => this.run(one));
+    for (const visit of this.visits) {
+      const result = this.last.then(() => this.run(visit));
       result.catch(() => undefined);
-      this.results.set(one.name, result);
+      for (const side of visit.sides ?? SIDES) this.results.set(titleOf(visit, side), result);
       this.last = result.catch(() => undefined);
     }
   }
 
-  /** Resolves when the case has been found right. */
-  result(name: string): Promise<void> {
-    return this.results.get(name) ?? Promise.reject(new Error(`there is no case ${name}`));
+  /** Resolves when both sides of the visit have been found right. */
+  result(title: string): Promise<void> {
+    return this.results.get(title) ?? Promise.reject(new Error(`there is no visit ${title}`));
   }
 
   async close(): Promise<void> {
@@ -58,54 +50,96 @@ export class Arena {
 
   private async open(): Promise<void> {
     this.world = await CrashWorld.open(this.settings);
-    this.spawn(this.world);
-    this.spawn(this.world);
+    this.fill(this.world);
     await Promise.all(this.workers);
   }
 
-  private spawn(world: CrashWorld): void {
-    const worker = (starting.shift() ?? Promise.resolve()).then(() => world.worker());
-    starting.push(worker.catch(() => undefined));
-    this.workers.push(worker);
-  }
-
-  private async run({ fault, events, gate, stops }: Case): Promise<void> {
-    const world = this.world;
-    if (!world) throw new Error('the world could not be opened');
-    const workers = await Promise.all(this.workers);
-    try {
-      if (gate !== undefined) world.remove(gate);
-      const early = gate === undefined ? world.plan(fault) : undefined;
-      const ids = await enqueue(world.db, events);
-      if (gate !== undefined) await handedOver(world, ids);
-      const death = early ?? world.plan(fault);
-      if (gate !== undefined) world.write(gate, '');
-      if (stops) (await atWork(world, workers, ids)).child.kill('SIGTERM');
-      const died = await death();
-      this.deaths.push(died);
-      this.spawn(world);
-      const killed = workers.find(({ child }) => child.pid === died.pid);
-      await eventually(() => killed?.child.signalCode === 'SIGKILL');
-      await atRest(world, ids);
-      await verify(world, { ids, deaths: this.deaths });
-      for (const worker of workers) if (worker !== killed) alive(worker, this.deaths);
-    } catch (error) {
-      const said = workers.flatMap(({ logs }) => logs.slice(-8)).join('\n');
-      throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
+  /** Sees to it that there are two workers. */
+  private fill(world: CrashWorld): void {
+    while (this.workers.length < 2) {
+      const worker = (starting.shift() ?? Promise.resolve()).then(() => world.worker());
+      starting.push(worker.catch(() => undefined));
+      this.workers.push(worker);
     }
   }
+
+  private async run(visit: Visit): Promise<void> {
+    const world = this.world;
+    if (!world) throw new Error('the world could not be opened');
+    const ids: string[] = [];
+    try {
+      for (const side of visit.sides ?? SIDES) {
+        try {
+          ids.push(...(await this.kill(world, visit, side)));
+        } finally {
+          // Nobody is to die by it later.
+          world.remove('plan.json');
+        }
+      }
+      await visit.heal?.(world, ids);
+      await atRest(world, ids);
+      await verify(world, { ids, deaths: this.deaths, entered: !visit.unentered });
+      for (const worker of await Promise.all(this.workers)) alive(worker);
+    } catch (error) {
+      const workers = (await Promise.allSettled(this.workers)).flatMap((one) => ('value' in one ? [one.value] : []));
+      const said = workers.flatMap(({ logs }) => logs.slice(-8));
+      throw new Error(`${(error as Error).message}\n${said.join('\n')}`, { cause: error });
+    }
+  }
+
+  /** @returns the events of this side */
+  private async kill(world: CrashWorld, visit: Visit, when: Fault['when']): Promise<string[]> {
+    const { point: name, gate, match, nth, stops } = visit;
+    const fault = { name, when, ...(match !== undefined && { match }), ...(nth !== undefined && { nth }) };
+    const workers = await Promise.all(this.workers);
+    if (gate !== undefined) world.remove(gate);
+    await visit.arrange?.(world);
+    const early = gate === undefined ? world.plan(fault) : undefined;
+    const ids = await enqueue(world.db, visit.events);
+    if (gate !== undefined) await handedOver(world, ids);
+    const death = early ?? world.plan(fault);
+    if (gate !== undefined) world.write(gate, '');
+    const stopped = stops ? await toStop(world, workers, ids, stops) : [];
+    for (const { child } of stopped) child.kill('SIGTERM');
+    const acting = visit.act?.(world, ids);
+    acting?.catch(() => undefined);
+    const died = await death();
+    this.deaths.push(died);
+    const killed = workers.find(({ child }) => child.pid === died.pid);
+    // Else it was a command, which nobody has to replace.
+    if (killed) await eventually(() => killed.child.signalCode === 'SIGKILL', PATIENCE_MS, 'a worker that was killed');
+    this.workers = this.workers.filter((_, index) => {
+      const worker = workers[index];
+      return worker === undefined || (worker !== killed && !stopped.includes(worker));
+    });
+    this.fill(world);
+    await acting;
+    return ids;
+  }
+}
+
+/** Workers that are in the midst of these events. */
+async function toStop(
+  world: CrashWorld,
+  workers: readonly WorkerProcess[],
+  ids: readonly string[],
+  stops: 'at work' | 'all',
+) {
+  if (stops === 'at work') return [await atWork(world, workers, ids)];
+  await eventually(async () => (await world.outbox.rowsByStatus()).processing, PATIENCE_MS, 'rows that are claimed');
+  return workers;
 }
 
 /** A worker that runs a handler of one of these events. */
 async function atWork(world: CrashWorld, workers: readonly WorkerProcess[], ids: readonly string[]) {
-  let found: WorkerProcess | undefined;
-  await eventually(() => {
-    const line = world.journal().find(({ kind, eventId }) => kind === 'begin' && ids.includes(eventId));
-    found = line && workers.find(({ child }) => child.pid === line.pid);
-    return found !== undefined;
-  }, PATIENCE_MS);
-  if (!found) throw new Error('no worker is at work');
-  return found;
+  return eventually(
+    () => {
+      const line = world.journal().find(({ kind, eventId }) => kind === 'begin' && ids.includes(eventId));
+      return line && workers.find(({ child }) => child.pid === line.pid);
+    },
+    PATIENCE_MS,
+    'a worker at work',
+  );
 }
 
 async function handedOver({ db }: CrashWorld, ids: readonly string[]): Promise<void> {
@@ -125,25 +159,34 @@ async function handedOver({ db }: CrashWorld, ids: readonly string[]): Promise<v
   );
 }
 
-function alive({ child, logs }: WorkerProcess, deaths: readonly Death[]): void {
-  if (deaths.some(({ pid }) => pid === child.pid)) return;
+function alive({ child, logs }: WorkerProcess): void {
   if (child.exitCode !== null || child.signalCode !== null)
     throw new Error(`another worker ended too: ${logs.join('\n')}`);
 }
 
-/** For all cases of a matrix: the first test of the second matrix waits for the whole first. */
-const WHOLE_MS = 1_200_000;
+/** For all visits of an arena: the first test of the second waits for the whole first. */
+const WHOLE_MS = 1_800_000;
 
 /**
- * Reports each case as a test. Cases of one matrix follow one another in a world of their own, and the matrices of a file
- * run at the same time: most of what they do is to wait for leases.
+ * Reports each visit as two tests. Visits of one backend and one kind of settings follow one another in a world of their own,
+ * and the worlds of a file exist at the same time: most of what they do is to wait for leases.
+ *
+ * @param paths all of whose points must be among the visits
  */
-export function matrix(backend: string, handler: string, cases: readonly Case[]): void {
-  const arena = new Arena({ EVENT_BUS_BACKEND: backend }, cases);
-  started.push(() => arena.start());
-  describe(`a handler that is ${handler}`, () => {
-    afterAll(() => arena.close(), WHOLE_MS);
-    it.each(cases.map(({ name }) => name))('%s', (name) => arena.result(name), WHOLE_MS);
+export function arenas(backend: Backend, paths: readonly Path[], visits: readonly Visit[], worlds = 1): void {
+  const groups = new Map<string, Visit[]>();
+  visited(backend, paths, visits).forEach((visit, index) => {
+    const key = visit.settings ? JSON.stringify(visit.settings) : `${index % worlds}`;
+    groups.set(key, [...(groups.get(key) ?? []), visit]);
+  });
+  describe(`backend ${backend}`, () => {
+    for (const group of groups.values()) {
+      const arena = new Arena({ EVENT_BUS_BACKEND: backend, ...group[0]?.settings }, group);
+      started.push(() => arena.start());
+      afterAll(() => arena.close(), WHOLE_MS);
+      const titles = group.flatMap((visit) => (visit.sides ?? SIDES).map((side) => titleOf(visit, side)));
+      it.each(titles)('%s', (title) => arena.result(title), WHOLE_MS);
+    }
   });
 }
 

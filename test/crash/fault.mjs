@@ -5,6 +5,7 @@
  * The point is read from `plan.json` in CRASH_DIRECTORY, so that it can be set while workers run:
  * `{ id, name, match, when, nth }`. Several processes may have the same plan; the first that gets there dies, alone.
  */
+import { Buffer } from 'node:buffer';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -17,8 +18,8 @@ const counts = new Map();
 if (directory && isMainThread) {
   // Threads of the workflow sandbox get NODE_OPTIONS too, and have no part in this.
   const known = new Set(JSON.parse(readFileSync(join(directory, 'catalog.json'), 'utf8')));
-  globalThis.crashPoint = (name, text) => {
-    if (reached(name, 'before', text)) die();
+  globalThis.crashPoint = (name, text, when = 'before') => {
+    if (reached(name, when, text)) die();
   };
   await wrapStatements(known);
   await wrapMessages(known);

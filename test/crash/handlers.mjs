@@ -20,7 +20,7 @@ async function run(handler, { eventId, payload }, { attempt, signal }, effect) {
   // What the payload orders is meant for one of the two.
   const orders = payload.handler === undefined || payload.handler === handler ? payload : {};
   const reach = (place) => {
-    globalThis.crashPoint?.('handler', `${handler} ${place} ${attempt}`);
+    globalThis.crashPoint?.(`handler ${place}`, `${handler} ${attempt}`);
     if (orders.abort === place) process.abort();
   };
   const pause = (ms) => sleep(ms, undefined, orders.deaf ? {} : { signal });

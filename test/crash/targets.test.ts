@@ -27,7 +27,7 @@ long.each([
     CrashWorld.during({ ...DEFAULTS, EVENT_BUS_BACKEND: backend }, async (world) => {
       await world.worker();
       const type = handler === 'external' ? 'Outside' : 'InTransaction';
-      const death = world.plan({ kind: 'handler', match: `^${handler} middle 1`, when: 'before', nth: 12 });
+      const death = world.plan({ name: 'handler middle', match: `^${handler} 1$`, when: 'before', nth: 12 });
       const ids = await enqueue(
         world.db,
         events(60, (n) => ({ type, aggregateId: `a${n}`, payload: { ms: 400 } })),

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually';
 import { TestOutbox, type Settings, type WorkerProcess } from '../support/outbox';
+import { POINTS } from './points/catalog';
+import { ELSEWHERE } from './points/elsewhere';
 
-/**
- * A place in a worker's work. What is matched: a statement with its values, a publish, a start of a run, a handler, the
- * subject of a message that arrives or of a subscription that is drained.
- */
+/** A point at which a process is to die. */
 export interface Fault {
-  readonly kind: 'sql' | 'publish' | 'start' | 'handler' | 'message' | 'drain';
-  /** A regular expression. */
-  readonly match: string;
+  /** Of a point in the catalog. */
+  readonly name: string;
+  /** A regular expression for what goes with it: values of a statement, subject and body of a message. Default: any. */
+  readonly match?: string;
   readonly when: 'before' | 'after';
-  /** Default 1: the first time since the plan was made, in each worker. */
+  /** Default 1: the first time since the plan was made, in each process. */
   readonly nth?: number;
 }
 
@@ -35,10 +35,18 @@ export interface Line {
   readonly reason?: string;
 }
 
+/** An effect that `fault.mjs` saw and that is not in the catalog. */
+export interface Stranger {
+  readonly effect: string;
+  readonly text: string;
+}
+
+export const LEASE_MS = 2_500;
+
 /** Shortened further, as a case waits for most of them: what a dead worker held is another's soon. */
 const SHORTER: Settings = {
   OUTBOX_ACK_WAIT_MS: '1500',
-  OUTBOX_LEDGER_LEASE_MS: '2500',
+  OUTBOX_LEDGER_LEASE_MS: `${LEASE_MS}`,
   OUTBOX_LEDGER_RENEW_MS: '700',
   OUTBOX_BACKOFF_FIRST_MS: '300',
   OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000',
@@ -57,6 +65,7 @@ export class CrashWorld {
 
   static async open(settings: Settings): Promise<CrashWorld> {
     const world = new CrashWorld(await TestOutbox.create({ ...SHORTER, ...settings }));
+    world.write('catalog.json', JSON.stringify([...POINTS, ...ELSEWHERE].flatMap(({ name }) => name ?? [])));
     await world.outbox.db.query('CREATE TABLE effects (event_id uuid, attempt integer)');
     return world;
   }
@@ -75,23 +84,27 @@ export class CrashWorld {
     return this.outbox.db;
   }
 
+  /** Variables by which a process can be killed at a point. */
+  get preload(): Settings {
+    return { CRASH_DIRECTORY: this.directory, NODE_OPTIONS: `--import=${join(__dirname, 'fault.mjs')}` };
+  }
+
   async worker(settings: Settings = {}, awaitReady = true): Promise<WorkerProcess> {
-    const preload = join(__dirname, 'fault.mjs');
     const worker = await this.outbox.spawnWorker(
-      { ...settings, CRASH_DIRECTORY: this.directory, NODE_OPTIONS: `--import=${preload}` },
+      { ...settings, ...this.preload },
       { handlers: join(__dirname, 'handlers.mjs'), awaitReady: false },
     );
     if (awaitReady) await eventually(() => isReady(worker), PATIENCE_MS, 'a ready worker');
     return worker;
   }
 
-  /** From now on the first worker that gets there dies. @returns resolves with its death */
+  /** From now on the first process that gets there dies. @returns resolves with its death */
   plan(fault: Fault): () => Promise<Death> {
     const id = `${++this.plans}`;
     this.write('plan.json', JSON.stringify({ id, ...fault }));
     return async () => {
       const file = join(this.directory, `killed-${id}.json`);
-      const place = `a worker that died ${fault.when} ${fault.match}`;
+      const place = `a process that died ${fault.when} ${fault.name}`;
       const text = await eventually(() => existsSync(file) && readFileSync(file, 'utf8'), PATIENCE_MS, place);
       return JSON.parse(String(text)) as Death;
     };
@@ -109,10 +122,24 @@ export class CrashWorld {
   }
 
   journal(): Line[] {
-    const file = join(this.directory, 'journal');
+    return this.lines<Line>('journal');
+  }
+
+  /** What was changed, by whatever process, without a point in the catalog. */
+  strangers(): Stranger[] {
+    return this.lines<Stranger>('strangers');
+  }
+
+  /** What the archive of `archive.mjs` was given. */
+  archived(): { table: string; row: { event_id: string } }[] {
+    return this.lines('archive');
+  }
+
+  private lines<T>(name: string): T[] {
+    const file = join(this.directory, name);
     if (!existsSync(file)) return [];
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
-    return lines.map((line) => JSON.parse(line) as Line);
+    return lines.map((line) => JSON.parse(line) as T);
   }
 
   /** Entries into handlers of one event. */

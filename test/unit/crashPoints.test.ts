@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { POINTS } from '../crash/points/catalog';
 import { ELSEWHERE } from '../crash/points/elsewhere';
 import { PATHS } from '../crash/points/point';
+import { ROOT } from '../support/markdown';
 import { EXAMPLE, Scanner, type Scan } from '../support/sourceEffects';
 
 /** All types of the sources are read, once; on a busy machine that takes minutes. */
@@ -63,6 +66,15 @@ test('each point has one name, and each path has some', () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   expect(PATHS.filter((path) => !POINTS.some((point) => point.path === path))).toEqual([]);
   expect(ELSEWHERE.filter(({ why }) => why.length < 20)).toEqual([]);
+});
+
+test('the page has the numbers of the catalog', () => {
+  const page = readFileSync(join(ROOT, 'docs/reliability.md'), 'utf8');
+  const rows = PATHS.map((path) => {
+    const points = POINTS.filter((point) => point.path === path);
+    return `| ${path} | ${points.length} | ${points.filter(({ backends }) => backends.length === 2).length} |`;
+  });
+  expect(rows.filter((row) => !page.includes(row))).toEqual([]);
 });
 
 test('a new effect is found: a statement with a name or without, a call of a client whatever holds it', () => {

@@ -1,0 +1,76 @@
+import { events } from '../support/events';
+import { eventually } from '../support/eventually';
+import { arenas } from './arena';
+import { fails, few, many, slow } from './eventsOf';
+import type { Visit } from './visit';
+import { PATIENCE_MS, type CrashWorld } from './world';
+
+const external = '"external"';
+const transactional = '"transactional"';
+
+/** Its second entry: by then the first may be through, or not. */
+const inside = (handler: string): readonly Visit[] =>
+  ['handler begin', 'handler middle', 'handler end'].map((point) => ({
+    ...{ point, by: handler, match: `^${handler} 1$`, nth: 2, sides: ['before'] },
+    events: many,
+  }));
+
+const fastPath: readonly Visit[] = [
+  // Their ledger claims differ: one waits for the disk.
+  { point: 'sql claim ledger', by: 'transactional', match: transactional, events: many },
+  { point: 'sql claim ledger', by: 'external', match: external, events: many },
+  ...inside('transactional'),
+  ...inside('external'),
+  { point: 'sql finish ledger', by: 'transactional', match: transactional, events: many },
+  { point: 'sql finish ledger', by: 'external', match: external, events: many },
+  { point: 'sql commit handler', events: many },
+  { point: 'sql renew ledger', events: slow },
+  { point: 'sql release ledger', events: slow, stops: 'at work' },
+  { point: 'sql hand over', events: fails(1) },
+  { point: 'temporal SignalWithStartWorkflowExecution deliverEvent', events: fails(1) },
+];
+
+const handedOver: Visit = { point: 'nats +ACK', by: 'of what was handed over', events: fails(1) };
+
+const receiving: readonly Visit[] = [
+  { point: 'nats CONSUMER.MSG.NEXT', events: many },
+  { point: 'nats message', by: 'that is not handed in', events: many, nth: 2, sides: ['before'] },
+  { point: 'nats drain', match: '^_INBOX', events: many },
+  { point: 'nats +ACK', events: many },
+  handedOver,
+  { point: 'nats +WPI', events: slow },
+  { point: 'nats -NAK', by: 'of what it has not begun', events: slow, stops: 'at work' },
+  { point: 'nats advisories CONSUMER.MSG.NEXT', events: few },
+  { point: 'sql record exhausted', events: few, act: (world, [id]) => advise(world, id) },
+  { point: 'nats advisories +ACK', events: few, act: (world, [id]) => advise(world, id) },
+  { point: 'nats advisories +TERM', events: few, act: (world) => publishAdvisory(world, 'no JSON') },
+  {
+    point: 'nats advisories -NAK',
+    by: 'of what somebody has in hand',
+    events: events(1, () => ({ type: 'Outside', payload: { until: 'in hand' } })),
+    arrange: (world) => Promise.resolve(world.remove('in hand')),
+    act: async (world, [id = '']) => {
+      await eventually(() => world.entries(id).length > 0, PATIENCE_MS, 'a handler that runs');
+      await advise(world, id);
+    },
+    heal: (world) => Promise.resolve(world.write('in hand', '')),
+  },
+];
+
+describe('a process killed at any point of receiving and of the fast path: nothing lost, no effect twice, nothing left open, and no attempt of what was not begun', () => {
+  arenas('db', ['fast path'], fastPath, 2);
+  arenas('nats', ['receive', 'fast path'], [...fastPath, ...receiving], 3);
+});
+
+/** As if the broker had given up the message of this event. */
+async function advise(world: CrashWorld, eventId = ''): Promise<void> {
+  const stored = async () => (await world.outbox.messages()).find((message) => message.eventId === eventId);
+  const { seq } = await eventually(stored, PATIENCE_MS, 'its message');
+  await publishAdvisory(world, JSON.stringify({ stream_seq: seq, deliveries: 10 }));
+}
+
+function publishAdvisory({ outbox }: CrashWorld, body: string): Promise<void> {
+  const { stream, durable } = outbox.config().nats;
+  outbox.nats.publish(`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream}.${durable}`, body);
+  return outbox.nats.flush();
+}
