@@ -10,6 +10,8 @@ import { claimDue } from '../../src/outbox/claim';
 import { listDead } from '../../src/deadLetters/list';
 import { reemit } from '../../src/deadLetters/reemit';
 import { reemitAll } from '../../src/deadLetters/reemitAll';
+import { claimLedger } from '../../src/ledger/claim';
+import { finishLedger } from '../../src/ledger/finish';
 import { drainOnce } from '../../src/outbox/drain';
 import { enqueueEvents } from '../../src/outbox/enqueue';
 import { bumpFence, reclaimLeases } from '../../src/outbox/fence';
@@ -17,9 +19,13 @@ import { bury } from '../../src/outbox/settle';
 import { databaseOver, openDatabase, type Database } from '../../src/postgres/database';
 import { checkVersion, migrate, migrateOrCheck } from '../../src/postgres/migrate';
 import { quotedSchema } from '../../src/postgres/schemaName';
+import { policyOf } from '../../src/retention/policy';
+import { prune } from '../../src/retention/prune';
+import { insertDoneLedger } from '../support/aged';
 import { cloneDatabase, emptyDatabase, type TestDatabase } from '../support/database';
 import { event } from '../support/events';
 import { eventually } from '../support/eventually';
+import { runCli } from '../support/runCli';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 /** Shortened from 20 rounds and 100,000 rows, the numbers of case C44. */
@@ -524,6 +530,12 @@ describe('odd schema names', () => {
     }
   });
 
+  it.each(['', 'Foo', 'x"; drop table t; --'])('%j is refused by the command, which ends with an error (C46)', async (schema) => {
+    const { code, stderr } = await runCli(['migrate'], { OUTBOX_SCHEMA: schema });
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/OUTBOX_SCHEMA: the schema name .* is refused/);
+  }); // prettier-ignore
+
   it.each(['user', 'foo', '_', 'select', 'public', `x${'y'.repeat(62)}`])('%s works fully (C46)', async (schema) => {
     const { db } = await newDatabase(schema);
     await db.query('CREATE TABLE public.t (x integer)');
@@ -542,6 +554,17 @@ describe('odd schema names', () => {
     const publish = ({ eventId }: { eventId: string }) => Promise.resolve(void published.push(eventId));
     expect(await drainOnce(db.pool, { schema, publish })).toMatchObject({ published: 2 });
     expect(published).toEqual([a, b]);
+    const { verdicts } = await claimLedger(db, [{ eventId: a!, handler: 'mail' }], {
+      leaseMs: 1_000,
+      maxLeaseMs: 1_000,
+    });
+    const { startedAt } = verdicts[0] as { startedAt: number };
+    expect(
+      (await finishLedger((text, values) => db.query(text, values), [{ eventId: a!, handler: 'mail', startedAt }]))
+        .size,
+    ).toBe(1);
+    await insertDoneLedger(db, 3, '31 days');
+    expect(await prune(db, 'ledger', policyOf(loadConfig({})).ledger)).toMatchObject({ removed: 3 });
 
     const { rows } = await db.query<{ schema: string; table: string }>(
       `SELECT n.nspname AS schema, c.relname AS table FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace

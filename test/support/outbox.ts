@@ -189,14 +189,21 @@ export class TestOutbox {
   /** The built worker as a process of its own, ready when this resolves; for tests that kill, freeze or signal it. */
   async spawnWorker(
     settings: Settings = {},
-    options: { awaitReady?: boolean; /** A module with handlers. */ handlers?: string } = {},
+    options: {
+      awaitReady?: boolean;
+      /** A module with handlers. */
+      handlers?: string;
+      /** A command that runs it. */
+      through?: readonly string[];
+    } = {},
   ): Promise<WorkerProcess> {
     const dist = join(__dirname, '..', '..', 'dist');
     const command =
       options.handlers === undefined
         ? [join(dist, 'worker.js')]
         : [join(dist, 'cli.js'), 'worker', '--handlers', options.handlers];
-    const child = spawn(process.execPath, command, {
+    const [program = process.execPath, ...args] = [...(options.through ?? []), process.execPath, ...command];
+    const child = spawn(program, args, {
       env: { ...withoutOutboxVariables(process.env), ...this.settings, ...settings },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
