@@ -1,5 +1,6 @@
 import { Client, type Pool } from 'pg';
 import { retryBackoff } from '../../src/backoff';
+import { loadConfig } from '../../src/config';
 import { claimDue, type Claimed } from '../../src/outbox/claim';
 import { nextDue } from '../../src/outbox/due';
 import { enqueueEvents } from '../../src/outbox/enqueue';
@@ -13,6 +14,7 @@ import { TestOutbox } from '../support/outbox';
 
 const PLENTY = { rows: 1_000, bytes: 4 * 1024 * 1024 };
 const LEASE_MS = 600_000;
+const DEFAULT_POLL_MS = loadConfig({}).relay.pollMs;
 const BACKOFF = { firstMs: 5_000, maxMs: 300_000 };
 
 interface Row {
@@ -573,6 +575,7 @@ describe('the running relay', () => {
       await outbox.allDone();
       expect((await outbox.streamCounts()).get(b1!)).toBe(1);
 
+      const committed = performance.now();
       await a.query('COMMIT');
       await a.query('BEGIN');
       const [c1] = await enqueueEvents(a, [event()], { schema });
@@ -580,6 +583,7 @@ describe('the running relay', () => {
       await a.end();
       const [d1] = await enqueue(outbox.db, [event()]);
       await outbox.allDone();
+      expect(performance.now() - committed).toBeLessThan(2 * DEFAULT_POLL_MS);
       const counts = await outbox.streamCounts();
       expect([a1, b1, c1, d1].map((id) => counts.get(id!))).toEqual([1, 1, undefined, 1]);
     } finally {

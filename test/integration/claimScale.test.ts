@@ -6,6 +6,7 @@ import { bumpFence, reclaimLeases, takeOver } from '../../src/outbox/fence';
 import { freeDeferred, markDone } from '../../src/outbox/settle';
 import { databaseOver, type Database } from '../../src/postgres/database';
 import { cloneDatabase, type TestDatabase } from '../support/database';
+import { enqueue, event } from '../support/events';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 /** Shortened tenfold; the full numbers are those of case C47. */
@@ -13,6 +14,8 @@ const ROWS = LONG
   ? { done: 1_000_000, future: 300_000, dead: 50_000, processing: 10_000, due: 100 }
   : { done: 100_000, future: 30_000, dead: 5_000, processing: 1_000, due: 100 };
 const BATCH = 10;
+/** Of ten claims and ten writes each. */
+const ROUNDS = 10;
 /** A bitmap scan looks at a row twice, in the index and in the table, and meets what earlier tests rolled back. */
 const HELD = 5 * ROWS.processing;
 
@@ -162,9 +165,52 @@ describe('with a long history, many scheduled and many dead rows', () => {
     });
   });
 
+  it('takes no longer to claim from, due or not, nor to write to, than the times that are promised (C47)', async () => {
+    const empty = await cloneDatabase();
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const held = databaseOver(client as unknown as Pool, database.schema);
+    const claims = { withWork: [] as number[], withNone: [] as number[] };
+    const writes = { here: [] as number[], there: [] as number[] };
+    const machine: number[] = [];
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        await client.query('BEGIN');
+        for (let n = 0; n < ROWS.due / BATCH; n++)
+          claims.withWork.push(await timed(() => claimDue(held, token, limits)));
+        for (let n = 0; n < ROWS.due / BATCH; n++)
+          claims.withNone.push(await timed(() => claimDue(held, token, limits)));
+        await client.query('ROLLBACK');
+        for (let n = 0; n < ROWS.due / BATCH; n++) {
+          machine.push(await timed(() => client.query('SELECT 1')));
+          writes.there.push(await timed(() => enqueue(empty.db, [event()])));
+          writes.here.push(await timed(() => enqueue(database.db, [event({ availableAt: new Date('2999-01-01') })])));
+        }
+      }
+    } finally {
+      await client.end();
+      await empty.drop();
+    }
+    // A machine that is busy with other things is slow at anything.
+    const busy = 20 * p95(machine);
+    expect(p95(claims.withWork)).toBeLessThan(Math.max(50, busy));
+    expect(p95(claims.withNone)).toBeLessThan(Math.max(50, busy));
+    expect(p95(writes.here)).toBeLessThan(Math.max(2 * p95(writes.there), busy));
+  });
+
   it('a full table scan would be told from that', async () => {
     const read = await readBy((db) => db.query(`SELECT count(*) FROM :schema.event_queue WHERE aggregate_id = 'none'`));
     expect(read.rows).toBeGreaterThan(ROWS.done);
     expect(read.scans[0]).toMatch(/Seq Scan/);
   });
 });
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}
+
+function p95(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(0.95 * values.length)] ?? NaN;
+}

@@ -71,8 +71,10 @@ describe.each(['db', 'nats'])('whatever a handler throws, backend %s', (backend)
         transactional: transactional as true,
         run: ({ aggregateId }) => {
           const odd = healthy ? undefined : ODD[aggregateId];
-          if (odd?.rejects) return Promise.reject(odd.make());
-          if (odd) throw odd.make();
+          const fail = () => {
+            if (odd) throw odd.make();
+          };
+          return odd?.rejects ? Promise.resolve().then(fail) : fail();
         },
       });
       const settings = { OUTBOX_BACKOFF_FIRST_MS: '3600000', OUTBOX_BACKOFF_MAX_MS: '3600000' };

@@ -110,7 +110,7 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     expect([quick.contexts.length, quick.contexts.every(({ attempt }) => attempt === 1)]).toEqual([10, true]);
   });
 
-  it('that outlasts the grace is told by its signal, spends no attempt, and is handled by the next worker', async () => {
+  it('that outlasts the grace is told by its signal, spends no attempt, and is handled by the next worker (C39)', async () => {
     const slow = controlled((_, { signal }) => aborted(signal));
     const worker = await outbox.startWorker({ OUTBOX_SHUTDOWN_GRACE_MS: '2000' }, { handlers: [slow.handler] });
     await enqueue(outbox.db, [event()]);
@@ -151,6 +151,44 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     await outbox.allDone();
     expect(contexts.length).toBe(2);
     expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
+  });
+
+  it('by the loss of all database connections of its worker ends done, and its effect is there once (C38)', async () => {
+    await outbox.db.query('CREATE TABLE effects (event_id uuid)');
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const { handler, contexts } = controlled(() => released);
+    const inside = defineHandler({
+      name: 'inside',
+      events: ['ThingHappened'],
+      transactional: true,
+      run: async ({ eventId }, { tx }) => {
+        await tx.query('INSERT INTO effects (event_id) VALUES ($1)', [eventId]);
+        await released;
+      },
+    });
+    await outbox.startWorker({ OUTBOX_BACKOFF_FIRST_MS: '100' }, { handlers: [handler, inside] });
+    const [id] = await enqueue(outbox.db, [event()]);
+    await eventually(() => contexts.length === 1);
+    await eventually(
+      async () => {
+        const { rows } = await outbox.db.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`,
+        );
+        return rows.length === 1;
+      },
+      undefined,
+      'an open effect',
+    );
+    await outbox.db.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    release();
+    for (const name of ['call', 'inside']) await allHandled(outbox.db, name, 1);
+    await outbox.allDone();
+    expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
+    expect((await outbox.db.query('SELECT event_id FROM effects')).rows).toEqual([{ event_id: id }]);
+    expect(contexts.length).toBe(1);
   });
 
   it('that is cut short by a stop on its delivery run keeps its attempts too', async () => {

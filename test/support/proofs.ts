@@ -34,7 +34,7 @@ export function proofsOf(cell: string): Proof[] {
 /** What is not in the file that is named, is skipped, or runs in the other of `npm test` and the long tests. */
 export function missing(proofs: readonly Proof[]): string[] {
   return proofs
-    .filter(({ file, name, runs }) => titlesOf(ts.sys.readFile(join(ROOT, file)) ?? '').get(name) !== runs)
+    .filter(({ file, name, runs }) => titlesIn(file).get(name) !== runs)
     .map(({ file, name }) => `${file}: ${name}`);
 }
 
@@ -43,12 +43,17 @@ export function allTitles(): { readonly file: string; readonly title: string }[]
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
   return files
     .filter((name) => name.endsWith('.test.ts'))
-    .flatMap((name) =>
-      [...titlesOf(ts.sys.readFile(join(ROOT, 'test', name)) ?? '').keys()].map((title) => ({
-        file: `test/${name}`,
-        title,
-      })),
-    );
+    .map((name) => join('test', name))
+    .flatMap((file) => [...titlesIn(file).keys()].map((title) => ({ file, title })));
+}
+
+const read = new Map<string, Map<string, Runs>>();
+
+/** A page names one file many times; each is read once. */
+function titlesIn(file: string): Map<string, Runs> {
+  const titles = read.get(file) ?? titlesOf(ts.sys.readFile(join(ROOT, file)) ?? '');
+  read.set(file, titles);
+  return titles;
 }
 
 /**
