@@ -13,6 +13,7 @@ import type { RelayStatus } from '../../src/workflows/messages';
 import { cloneDatabase, underRoles, type TestDatabase } from './database';
 import { testEnvironment } from './environment';
 import { eventually } from './eventually';
+import { keepingStacks, withoutWorkflowThreads, withWorkflowThreads } from './workflowThreads';
 
 /** What Temporal's SDK said in this process, as the log of a worker has it. On the report it would drown the tests. */
 export const sdkLogs: Record<string, unknown>[] = [];
@@ -21,6 +22,8 @@ export const sdkLogs: Record<string, unknown>[] = [];
 installRuntime(
   pino({ level: 'debug', base: null }, { write: (line) => sdkLogs.push(JSON.parse(line) as Record<string, unknown>) }),
 );
+
+withoutWorkflowThreads();
 
 export type Settings = Record<string, string>;
 
@@ -168,16 +171,18 @@ export class TestOutbox {
     const stop = new AbortController();
     const { logger, logs } = recordingLogger();
     let running: Promise<void> | undefined;
-    await new Promise<void>((resolve, reject) => {
-      running = runWorker(this.config(settings), {
-        ...options,
-        logger,
-        signal: stop.signal,
-        onReady: resolve,
-        workflowBundle: { codePath: testEnvironment().workflowBundle },
+    const ready = () =>
+      new Promise<void>((resolve, reject) => {
+        running = runWorker(this.config(settings), {
+          ...options,
+          logger,
+          signal: stop.signal,
+          onReady: resolve,
+          workflowBundle: { codePath: testEnvironment().workflowBundle },
+        });
+        running.catch(reject);
       });
-      running.catch(reject);
-    });
+    await keepingStacks(ready);
     const stopped = () => {
       stop.abort();
       return running ?? Promise.resolve();
@@ -204,7 +209,7 @@ export class TestOutbox {
         : [join(dist, 'cli.js'), 'worker', '--handlers', options.handlers];
     const [program = process.execPath, ...args] = [...(options.through ?? []), process.execPath, ...command];
     const child = spawn(program, args, {
-      env: { ...withoutOutboxVariables(process.env), ...this.settings, ...settings },
+      env: { ...withWorkflowThreads(withoutOutboxVariables(process.env)), ...this.settings, ...settings },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const logs: string[] = [];
