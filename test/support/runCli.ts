@@ -11,12 +11,15 @@ export interface CliResult {
 /** Nothing listens there, and a connection is refused at once. */
 const NOWHERE = '127.0.0.1:1';
 
-/** The command from its sources, with nothing of the caller's settings but what `env` gives. */
+/**
+ * The built command, with nothing of the caller's settings but what `env` gives. Built, as the workers that tests spawn:
+ * from the sources each of some hundreds of calls would take twice the CPU time.
+ */
 export function spawnCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
   const outside = Object.entries(process.env).filter(
     ([name]) => !/^(OUTBOX_|NATS_|TEMPORAL_|DATABASE_URL|EVENT_|FORCE_COLOR|NODE_OPTIONS|CI$)/.test(name),
   );
-  return spawn(process.execPath, ['--import', 'tsx', join('src', 'cli.ts'), ...args], {
+  return spawn(process.execPath, [join('dist', 'cli.js'), ...args], {
     cwd: join(__dirname, '..', '..'),
     env: {
       ...Object.fromEntries(outside),
