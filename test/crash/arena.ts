@@ -54,6 +54,14 @@ export class Arena {
     await Promise.all(this.workers);
   }
 
+  /** Two that are ready. One that could not start failed the visit before, and no other. */
+  private async both(world: CrashWorld): Promise<WorkerProcess[]> {
+    const begun = await Promise.allSettled(this.workers);
+    this.workers = this.workers.filter((_, index) => begun[index]?.status === 'fulfilled');
+    this.fill(world);
+    return Promise.all(this.workers);
+  }
+
   /** Sees to it that there are two workers. */
   private fill(world: CrashWorld): void {
     while (this.workers.length < 2) {
@@ -91,7 +99,7 @@ export class Arena {
   private async kill(world: CrashWorld, visit: Visit, when: Fault['when']): Promise<string[]> {
     const { point: name, gate, match, nth, stops } = visit;
     const fault = { name, when, ...(match !== undefined && { match }), ...(nth !== undefined && { nth }) };
-    const workers = await Promise.all(this.workers);
+    const workers = await this.both(world);
     if (gate !== undefined) world.remove(gate);
     await visit.arrange?.(world);
     const early = gate === undefined ? world.plan(fault) : undefined;

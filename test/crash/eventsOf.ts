@@ -6,11 +6,14 @@ const TYPES = ['ThingHappened', 'InTransaction', 'Outside'];
 /** Of all kinds, and fewer than a batch of the broker has. */
 export const few: readonly NewEvent[] = events(6, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}` }));
 
+/** More than a lane claims at once, so that some have not been begun when their worker dies. */
+export const mixed: readonly NewEvent[] = events(18, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}` }));
+
 /** A backlog: more than a worker takes in at once, and enough for an atomic batch. */
 export const many: readonly NewEvent[] = events(60, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}` }));
 
 /** Longer than a lease is renewed and a part of `ack_wait`; and more than run at once, so that some have not been begun. */
-export const slow: readonly NewEvent[] = events(30, (n) => ({
+export const slow: readonly NewEvent[] = events(24, (n) => ({
   ...{ type: TYPES[n % 3]!, aggregateId: `a${n}` },
   payload: { ms: 900 },
 }));

@@ -1,7 +1,7 @@
 import { events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { arenas } from './arena';
-import { fails, few, many, slow } from './eventsOf';
+import { fails, few, many, mixed, slow } from './eventsOf';
 import type { Visit } from './visit';
 import { PATIENCE_MS, type CrashWorld } from './world';
 
@@ -12,18 +12,18 @@ const transactional = '"transactional"';
 const inside = (handler: string): readonly Visit[] =>
   ['handler begin', 'handler middle', 'handler end'].map((point) => ({
     ...{ point, by: handler, match: `^${handler} 1$`, nth: 2, sides: ['before'] },
-    events: many,
+    events: mixed,
   }));
 
 const fastPath: readonly Visit[] = [
   // Their ledger claims differ: one waits for the disk.
-  { point: 'sql claim ledger', by: 'transactional', match: transactional, events: many },
-  { point: 'sql claim ledger', by: 'external', match: external, events: many },
+  { point: 'sql claim ledger', by: 'transactional', match: transactional, events: mixed },
+  { point: 'sql claim ledger', by: 'external', match: external, events: mixed },
   ...inside('transactional'),
   ...inside('external'),
-  { point: 'sql finish ledger', by: 'transactional', match: transactional, events: many },
-  { point: 'sql finish ledger', by: 'external', match: external, events: many },
-  { point: 'sql commit handler', events: many },
+  { point: 'sql finish ledger', by: 'transactional', match: transactional, events: mixed },
+  { point: 'sql finish ledger', by: 'external', match: external, events: mixed },
+  { point: 'sql commit handler', events: mixed },
   { point: 'sql renew ledger', events: slow },
   { point: 'sql release ledger', events: slow, stops: 'at work' },
   { point: 'sql hand over', events: fails(1) },
@@ -34,9 +34,9 @@ const handedOver: Visit = { point: 'nats +ACK', by: 'of what was handed over', e
 
 const receiving: readonly Visit[] = [
   { point: 'nats CONSUMER.MSG.NEXT', events: many },
-  { point: 'nats message', by: 'that is not handed in', events: many, nth: 2, sides: ['before'] },
-  { point: 'nats drain', match: '^_INBOX', events: many },
-  { point: 'nats +ACK', events: many },
+  { point: 'nats message', by: 'that is not handed in', events: mixed, nth: 2, sides: ['before'] },
+  { point: 'nats drain', match: '^_INBOX', events: mixed },
+  { point: 'nats +ACK', events: mixed },
   handedOver,
   { point: 'nats +WPI', events: slow },
   { point: 'nats -NAK', by: 'of what it has not begun', events: slow, stops: 'at work' },

@@ -2,10 +2,13 @@ import { join } from 'node:path';
 import { insertAgedLedger, insertRow } from '../support/aged';
 import { insertDelivery } from '../support/deliveries';
 import type { Settings } from '../support/outbox';
+import { eventually } from '../support/eventually';
+import { arenas } from './arena';
 import { killCommand, runCommand } from './command';
+import { few } from './eventsOf';
 import { BOTH } from './points/point';
 import { SIDES, titleOf, visited, type Visit } from './visit';
-import { CrashWorld } from './world';
+import { CrashWorld, PATIENCE_MS } from './world';
 
 const OLD = '40 days';
 const YOUNG = '1 day';
@@ -24,7 +27,8 @@ const VISITS: readonly Visit[] = [
   ...['sql prune ledger', 'sql prune done rows', 'sql prune dead rows'].map((point) => ({ point, events: [] })),
   { point: 'sql prune deliveries', by: 'skipped ones', events: [] },
   { point: 'sql prune deliveries', by: 'dead ones', nth: 2, events: [] },
-  { point: 'sql commit prune', events: [] },
+  // The first is that of the look.
+  { point: 'sql commit prune', nth: 2, events: [] },
   { point: 'archive', events: [] },
 ];
 
@@ -59,6 +63,41 @@ describe.each(BOTH)('backend %s: a clean-up killed at any point', (backend) => {
     expect(world.strangers()).toEqual([]);
   });
 });
+
+/** The schedule's run, in a worker: what its own activity leaves is removed by the next attempt of it. */
+describe('a worker killed while it cleans up by the schedule: events are not concerned, and what is due goes', () => {
+  for (const backend of BOTH)
+    arenas(
+      backend,
+      [],
+      [{ point: 'sql commit prune', by: 'by the schedule', nth: 2, events: few, act: cleanUp, heal: cleaned }],
+    );
+});
+
+async function cleanUp({ db, outbox }: CrashWorld): Promise<void> {
+  for (const age of [OLD, YOUNG]) {
+    await insertRow(db, 'done', { age });
+    await insertAgedLedger(db, 'done', { age });
+  }
+  await outbox.maintenance().trigger();
+}
+
+/** Of either side one old row of a table is gone, and one young one is there. */
+async function cleaned({ db }: CrashWorld): Promise<void> {
+  const count = async (of: string) => {
+    const { rows } = await db.query<{ rows: number }>(
+      `SELECT ((SELECT count(*) FROM :schema.event_queue WHERE published_at ${of})
+             + (SELECT count(*) FROM :schema.processed_events WHERE processed_at ${of}))::integer AS rows`,
+    );
+    return rows[0]?.rows;
+  };
+  await eventually(
+    async () => (await count(`< now() - interval '39 days'`)) === 0,
+    PATIENCE_MS,
+    'all that is due gone',
+  );
+  expect(await count(`BETWEEN now() - interval '2 days' AND now() - interval '12 hours'`)).toBe(4);
+}
 
 /** Of each kind that may go some day: some rows of this age. */
 async function insertRows({ db }: CrashWorld, age: string): Promise<Rows> {

@@ -1,7 +1,7 @@
 import { enqueue } from '../support/events';
 import { eventually } from '../support/eventually';
 import type { Settings } from '../support/outbox';
-import { many } from './eventsOf';
+import { mixed } from './eventsOf';
 import { atRest, verify } from './outcome';
 import { BOTH, type Backend } from './points/point';
 import { SIDES, titleOf, visited, type Visit } from './visit';
@@ -33,18 +33,7 @@ const OF_STREAM: readonly Start[] = [
 
 const WHOLE_MS = 1_800_000;
 
-/** Starts follow one another in one world for each backend, all at the same time. */
-describe('a worker killed at any point of its start: the next one finds or makes what it needs', () => {
-  const worlds = BOTH.map((backend) => new Starts(backend));
-  beforeAll(() => worlds.forEach((world) => world.begin()));
-  afterAll(() => Promise.all(worlds.map((world) => world.close())), WHOLE_MS);
-
-  describe.each(worlds.map((world) => [world.backend, world] as const))('backend %s', (_, world) => {
-    it.each(world.titles)('%s', (title) => world.result(title), WHOLE_MS);
-    it('and then everything is handled, with the settings of the last', () => world.result('end'), WHOLE_MS);
-  });
-});
-
+/** Starts that follow one another in one world. */
 class Starts {
   private readonly visits: readonly (readonly [string, Start, Fault['when']])[];
   private readonly results = new Map<string, Promise<void>>();
@@ -98,7 +87,7 @@ class Starts {
 
   private async end(world: CrashWorld): Promise<void> {
     const worker = await world.worker();
-    const ids = await enqueue(world.db, many);
+    const ids = await enqueue(world.db, mixed);
     await atRest(world, ids);
     await verify(world, { ids, deaths: this.deaths });
     const { maintenanceId, nats, retention } = world.outbox.config();
@@ -113,6 +102,17 @@ class Starts {
     expect(await worker.kill('SIGTERM')).toBe(0);
   }
 }
+
+describe('a worker killed at any point of its start: the next one finds or makes what it needs', () => {
+  const worlds = BOTH.map((backend) => new Starts(backend));
+  beforeAll(() => worlds.forEach((world) => world.begin()));
+  afterAll(() => Promise.all(worlds.map((world) => world.close())), WHOLE_MS);
+
+  describe.each(worlds.map((world) => [world.backend, world] as const))('backend %s', (_, world) => {
+    it.each(world.titles)('%s', (title) => world.result(title), WHOLE_MS);
+    it('and then everything is handled, with the settings of the last', () => world.result('end'), WHOLE_MS);
+  });
+});
 
 async function withoutStream({ outbox }: CrashWorld): Promise<void> {
   await outbox.manager.streams.delete(outbox.config().nats.stream).catch(() => undefined);

@@ -5,6 +5,8 @@ import { BOTH, pointsOf, type Point } from './point';
 
 const NATS = ['nats'] as const;
 const DB = ['db'] as const;
+/** None plays a part in it. */
+const NONE = [] as const;
 
 const MIGRATIONS = readdirSync(join(ROOT, 'migrations'))
   .filter((file) => file.endsWith('.sql'))
@@ -88,7 +90,7 @@ export const POINTS: readonly Point[] = [
     archive: ['retention/archive.ts putAway archive'],
   }),
 
-  ...pointsOf('migrate', BOTH, {
+  ...pointsOf('migrate', NONE, {
     'sql lock migration': [],
     'sql create schema': [],
     'sql create version table': [],

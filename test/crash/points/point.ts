@@ -15,6 +15,7 @@ export const BOTH: readonly Backend[] = ['db', 'nats'];
 export interface Point {
   readonly name: string;
   readonly path: Path;
+  /** With which it is visited; none: where no backend plays a part, once. */
   readonly backends: readonly Backend[];
   /** Where it stands in `src/`, as `sourceEffects.ts` says it. Of a statement: nowhere else than under its name. */
   readonly source: readonly string[];
