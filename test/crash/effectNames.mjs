@@ -31,8 +31,8 @@ export function natsEffect(subject, body, headers) {
 
 const TEMPORAL_LOOKS = /^(Describe|Query|List|Get|Count|Poll)/;
 
-export function temporalEffect(call, { workflowType, signalName, input }) {
+export function temporalEffect(call, { workflowType, signalName, request: update }) {
   if (TEMPORAL_LOOKS.test(call)) return undefined;
-  const about = workflowType?.name ?? signalName ?? input?.name;
+  const about = workflowType?.name ?? signalName ?? update?.input?.name;
   return `temporal ${call}${about ? ` ${about}` : ''}`;
 }

@@ -154,7 +154,7 @@ function wrapCalls(known) {
     const call = () => rpcCall.call(this, method, requestType, responseType, request, callback);
     const effect = temporalEffect(method.name, request);
     if (effect === undefined) return call();
-    const payloads = request.signalInput?.payloads ?? request.input?.payloads ?? request.input?.args?.payloads ?? [];
+    const payloads = (request.signalInput ?? request.request?.input?.args ?? request.input)?.payloads ?? [];
     const said = payloads.map(({ data }) => Buffer.from(data ?? '').toString()).join(' ');
     if (!known.has(effect)) stranger(effect, said);
     if (reached(effect, 'before', said)) die();
