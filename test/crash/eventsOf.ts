@@ -12,11 +12,15 @@ export const mixed: readonly NewEvent[] = events(18, (n) => ({ type: TYPES[n % 3
 /** A backlog: more than a worker takes in at once, and enough for an atomic batch. */
 export const many: readonly NewEvent[] = events(60, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}` }));
 
-/** Longer than a lease is renewed and a part of `ack_wait`; and more than run at once, so that some have not been begun. */
-export const slow: readonly NewEvent[] = events(24, (n) => ({
-  ...{ type: TYPES[n % 3]!, aggregateId: `a${n}` },
-  payload: { ms: 900 },
-}));
+/** Longer than a lease is renewed and a part of `ack_wait`. */
+export const slow = slowOnes(24);
+
+/** So many of them that each of two workers has some that it has claimed and not begun. */
+export const piled = slowOnes(60);
+
+function slowOnes(count: number): readonly NewEvent[] {
+  return events(count, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}`, payload: { ms: 900 } }));
+}
 
 /** Both handlers fail in their first attempts, so that delivery runs see these through. */
 export const fails = (attempts: number, orders: object = {}): readonly NewEvent[] =>

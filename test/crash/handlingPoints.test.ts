@@ -1,7 +1,7 @@
 import { events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { arenas } from './arena';
-import { fails, few, many, mixed, slow } from './eventsOf';
+import { fails, few, many, mixed, piled, slow } from './eventsOf';
 import type { Visit } from './visit';
 import { PATIENCE_MS, type CrashWorld } from './world';
 
@@ -25,7 +25,7 @@ const fastPath: readonly Visit[] = [
   { point: 'sql finish ledger', by: 'external', match: external, events: mixed },
   { point: 'sql commit handler', events: mixed },
   { point: 'sql renew ledger', events: slow },
-  { point: 'sql release ledger', events: slow, stops: 'at work' },
+  { point: 'sql release ledger', events: piled, stops: 'at work' },
   { point: 'sql hand over', events: fails(1) },
   { point: 'temporal SignalWithStartWorkflowExecution deliverEvent', events: fails(1) },
 ];
@@ -39,7 +39,7 @@ const receiving: readonly Visit[] = [
   { point: 'nats +ACK', events: mixed },
   handedOver,
   { point: 'nats +WPI', events: slow },
-  { point: 'nats -NAK', by: 'of what it has not begun', events: slow, stops: 'at work' },
+  { point: 'nats -NAK', by: 'of what it has not begun', events: piled, stops: 'at work' },
   { point: 'nats advisories CONSUMER.MSG.NEXT', events: few },
   { point: 'sql record exhausted', events: few, act: (world, [id]) => advise(world, id) },
   { point: 'nats advisories +ACK', events: few, act: (world, [id]) => advise(world, id) },

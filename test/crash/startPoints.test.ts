@@ -17,7 +17,7 @@ const VISITS: readonly Start[] = [
   { point: 'sql stamp handlers', events: [] },
   { point: 'sql prove listening', events: [] },
   { point: 'temporal StartWorkflowExecution relay', events: [] },
-  { point: 'temporal CreateSchedule', events: [] },
+  { point: 'temporal CreateSchedule', events: [], arrange: withoutSchedule },
   { point: 'temporal UpdateSchedule', events: [], settings: { OUTBOX_MAINTENANCE_MS: '7200000' } },
 ];
 
@@ -113,6 +113,13 @@ describe('a worker killed at any point of its start: the next one finds or makes
     it('and then everything is handled, with the settings of the last', () => world.result('end'), WHOLE_MS);
   });
 });
+
+async function withoutSchedule({ outbox }: CrashWorld): Promise<void> {
+  await outbox
+    .maintenance()
+    .delete()
+    .catch(() => undefined);
+}
 
 async function withoutStream({ outbox }: CrashWorld): Promise<void> {
   await outbox.manager.streams.delete(outbox.config().nats.stream).catch(() => undefined);
