@@ -24,10 +24,10 @@ export function withWorkflowThreads(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  * @param start starts a worker in this process
  */
 export async function keepingStacks<T>(start: () => Promise<T>): Promise<T> {
-  const { prepareStackTrace } = Error;
+  const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
   try {
     return await start();
   } finally {
-    if (prepareStackTrace) Error.prepareStackTrace = prepareStackTrace;
+    if (before) Object.defineProperty(Error, 'prepareStackTrace', before);
   }
 }
