@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from '../support/markdown';
@@ -90,7 +90,8 @@ describe('the audit of the dependencies, over what npm answers', () => {
 
   it('is a part of the check, which CI runs before the tests', () => {
     const { scripts } = jest.requireActual<{ scripts: Record<string, string> }>('../../package.json');
-    expect(scripts.check).toContain('&& node scripts/audit.mjs');
+    expect(scripts.check).toBe('node scripts/check.mjs');
+    expect(readFileSync(join(ROOT, 'scripts', 'check.mjs'), 'utf8')).toContain("[join('scripts', 'audit.mjs')]");
     expect(scripts.test).toMatch(/^npm run --silent check && /);
   });
 });
