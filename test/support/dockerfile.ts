@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,7 +31,7 @@ export async function buildByHand(context: string, directory: string): Promise<S
       mkdirSync(join(stage.root, text), { recursive: true });
     } else if (instruction === 'ENV') Object.assign(stage.environment, assignments(text));
     else if (instruction === 'COPY') await copy(text, stage, stages, context);
-    else if (instruction === 'RUN') await run(text, stage);
+    else if (instruction === 'RUN') await run(text, stage, context);
     else if (instruction === 'CMD') stage.command = JSON.parse(text) as string[];
     else if (!['ARG', 'USER', 'EXPOSE'].includes(instruction)) throw new Error(`${instruction} is not known here`);
   }
@@ -85,7 +86,7 @@ async function link(from: string, to: string): Promise<void> {
   await promisify(execFile)('cp', ['-al', `${from}/.`, to]);
 }
 
-async function run(text: string, stage: Stage): Promise<void> {
+async function run(text: string, stage: Stage, context: string): Promise<void> {
   const command = text.replace(/--mount=\S+\s+/g, '');
   // What npm tells its scripts about this package is not meant for the other one.
   const outside = Object.entries(process.env).filter(
@@ -93,9 +94,35 @@ async function run(text: string, stage: Stage): Promise<void> {
       !/^(NODE_ENV|NODE_OPTIONS|INIT_CWD|npm_(package|lifecycle|command|config_(local_|global_)?prefix).*)$/.test(name),
   );
   stage.ran++;
+  if (command.startsWith('npm ci ') && (await takeInstalled(stage, context))) return;
   const env = { ...Object.fromEntries(outside), npm_config_prefer_offline: 'true', ...stage.environment };
   const cwd = join(stage.root, stage.workingDirectory);
   await promisify(execFile)('sh', ['-c', command], { cwd, env, maxBuffer: 64 * 1024 * 1024 });
+}
+
+/**
+ * Copies what `npm ci` would install, where the set-up has installed just that here. It takes a minute of CPU time, and so
+ * only the long tests run it. Copies and no links, since npm's later commands write into some of the files.
+ *
+ * @returns false where it must be run
+ */
+async function takeInstalled(stage: Stage, context: string): Promise<boolean> {
+  const lock = readFileSync(join(stage.root, stage.workingDirectory, 'package-lock.json'));
+  const stamp = join(context, 'node_modules', '.temporal-outbox-setup');
+  // As scripts/setup.mjs writes it.
+  const hash = createHash('sha256');
+  for (const part of [lock, process.platform, process.arch]) hash.update(part).update('\0');
+  const wanted = hash.digest('hex');
+  if (process.env.OUTBOX_TEST_LONG === 'on' || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted)
+    return false;
+  for (const folder of ['node_modules', 'examples/movie-diary/node_modules'].filter((path) =>
+    existsSync(join(context, path)),
+  )) {
+    const to = join(stage.root, stage.workingDirectory, folder);
+    mkdirSync(to, { recursive: true });
+    await promisify(execFile)('cp', ['-a', `${join(context, folder)}/.`, to]);
+  }
+  return true;
 }
 
 function assignments(text: string): Record<string, string> {
