@@ -54,10 +54,13 @@ export class Arena {
     await Promise.all(this.workers);
   }
 
-  /** Two that are ready. One that could not start failed the visit before, and no other. */
+  /** Two that are ready. One that could not start, or was told to stop, concerned the visit before and no other. */
   private async both(world: CrashWorld): Promise<WorkerProcess[]> {
     const begun = await Promise.allSettled(this.workers);
-    this.workers = this.workers.filter((_, index) => begun[index]?.status === 'fulfilled');
+    this.workers = this.workers.filter((_, index) => {
+      const worker = begun[index];
+      return worker?.status === 'fulfilled' && isRunning(worker.value);
+    });
     this.fill(world);
     return Promise.all(this.workers);
   }
@@ -167,9 +170,12 @@ async function handedOver({ db }: CrashWorld, ids: readonly string[]): Promise<v
   );
 }
 
-function alive({ child, logs }: WorkerProcess): void {
-  if (child.exitCode !== null || child.signalCode !== null)
-    throw new Error(`another worker ended too: ${logs.join('\n')}`);
+function isRunning({ child }: WorkerProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function alive(worker: WorkerProcess): void {
+  if (!isRunning(worker)) throw new Error(`another worker ended too: ${worker.logs.join('\n')}`);
 }
 
 /** For all visits of an arena: the first test of the second waits for the whole first. */
