@@ -19,7 +19,7 @@ if (directory && isMainThread) {
   // Threads of the workflow sandbox get NODE_OPTIONS too, and have no part in this.
   const known = new Set(JSON.parse(readFileSync(join(directory, 'catalog.json'), 'utf8')));
   globalThis.crashPoint = (name, text, when = 'before') => {
-    if (reached(name, when, text)) die();
+    dieIf(reached(name, when, text));
   };
   await wrapStatements(known);
   await wrapMessages(known);
@@ -27,13 +27,13 @@ if (directory && isMainThread) {
   wrapCalls(known);
 }
 
-/** @returns whether this is the place */
+/** @returns the plan whose place this is; by the time of its death it may be gone from the file */
 function reached(name, when, text) {
   const plan = readPlan();
-  if (!plan || plan.name !== name || plan.when !== when || !new RegExp(plan.match ?? '').test(text)) return false;
+  if (!plan || plan.name !== name || plan.when !== when || !new RegExp(plan.match ?? '').test(text)) return undefined;
   const count = (counts.get(plan.id) ?? 0) + 1;
   counts.set(plan.id, count);
-  return count === (plan.nth ?? 1);
+  return count === (plan.nth ?? 1) ? plan : undefined;
 }
 
 function readPlan() {
@@ -44,8 +44,7 @@ function readPlan() {
   }
 }
 
-function die() {
-  const { id } = readPlan();
+function die({ id }) {
   try {
     writeFileSync(join(directory, `killed-${id}.json`), JSON.stringify({ pid: process.pid, at: Date.now() }), {
       flag: 'wx',
@@ -55,6 +54,10 @@ function die() {
   }
   process.kill(process.pid, 'SIGKILL');
   for (;;);
+}
+
+function dieIf(plan) {
+  if (plan) die(plan);
 }
 
 function note(file, line) {
@@ -80,18 +83,18 @@ async function wrapStatements(known) {
     // What handlers of these tests write is in a table of their own.
     if (name === undefined ? !/\beffects\b/.test(text) : !known.has(effect) && writes(text)) stranger(effect, text);
     const said = JSON.stringify(given);
-    if (reached(effect, 'before', said)) die();
-    const dies = reached(effect, 'after', said);
+    dieIf(reached(effect, 'before', said));
+    const plan = reached(effect, 'after', said);
     const answered = typeof values === 'function' ? values : callback;
     if (typeof answered === 'function') {
       const then = (error, result) => {
-        if (dies && !error) die();
+        if (!error) dieIf(plan);
         answered(error, result);
       };
       return typeof values === 'function' ? query.call(this, config, then) : query.call(this, config, values, then);
     }
     const result = query.call(this, config, values);
-    return dies ? result.then((value) => (die(), value)) : result;
+    return plan ? result.then((value) => (dieIf(plan), value)) : result;
   };
 }
 
@@ -112,11 +115,12 @@ async function wrapMessages(known) {
     if (effect === undefined) return publish.call(this, subject, data, options);
     if (!known.has(effect)) stranger(effect, subject);
     const said = `${subject} ${body.slice(0, 200)}`;
-    if (reached(effect, 'before', said)) die();
-    const dies = reached(effect, 'after', said);
+    dieIf(reached(effect, 'before', said));
+    const plan = reached(effect, 'after', said);
     const result = publish.call(this, subject, data, options);
     // It is buffered: it is out when a ping behind it is answered.
-    if (dies) this.flush().then(die, die);
+    const end = () => dieIf(plan);
+    if (plan) this.flush().then(end, end);
     return result;
   };
 }
@@ -129,17 +133,17 @@ async function wrapReceipts() {
     const { callback } = options;
     const taking = callback && {
       callback: (error, message) => {
-        if (message?.reply?.startsWith('$JS.ACK.') && reached('nats message', 'before', message.subject)) die();
+        if (message?.reply?.startsWith('$JS.ACK.')) dieIf(reached('nats message', 'before', message.subject));
         callback(error, message);
       },
     };
     const subscription = subscribe.call(this, subject, { ...options, ...taking });
     const drain = subscription.drain.bind(subscription);
     subscription.drain = async () => {
-      if (reached('nats drain', 'before', subject)) die();
-      const dies = reached('nats drain', 'after', subject);
+      dieIf(reached('nats drain', 'before', subject));
+      const plan = reached('nats drain', 'after', subject);
       await drain();
-      if (dies) die();
+      dieIf(plan);
     };
     return subscription;
   };
@@ -157,9 +161,9 @@ function wrapCalls(known) {
     const payloads = (request.signalInput ?? request.request?.input?.args ?? request.input)?.payloads ?? [];
     const said = payloads.map(({ data }) => Buffer.from(data ?? '').toString()).join(' ');
     if (!known.has(effect)) stranger(effect, said);
-    if (reached(effect, 'before', said)) die();
-    const dies = reached(effect, 'after', said);
+    dieIf(reached(effect, 'before', said));
+    const plan = reached(effect, 'after', said);
     const result = call();
-    return dies ? result.then((value) => (die(), value)) : result;
+    return plan ? result.then((value) => (dieIf(plan), value)) : result;
   };
 }
