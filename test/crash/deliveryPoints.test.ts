@@ -65,9 +65,9 @@ describe('a process killed at any point of a delivery run and of a re-emit: noth
     'db',
     ['delivery run', 're-emit'],
     [...deliveryRun, { point: 'sql revive rows', events: fails(1) }, ...reemits],
-    3,
+    2,
   );
-  arenas('nats', ['delivery run', 're-emit'], [...deliveryRun, ...reemits], 3);
+  arenas('nats', ['delivery run', 're-emit'], [...deliveryRun, ...reemits], 2);
 });
 
 /** As if the worker that had the claim before had come to its end after all. */

@@ -9,6 +9,7 @@ import { Buffer } from 'node:buffer';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import v8 from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import { natsEffect, statementName, temporalEffect, writes } from './effectNames.mjs';
 
@@ -17,6 +18,7 @@ const counts = new Map();
 
 if (directory && isMainThread) {
   // Threads of the workflow sandbox get NODE_OPTIONS too, and have no part in this.
+  withoutWorkflowThreads();
   const known = new Set(JSON.parse(readFileSync(join(directory, 'catalog.json'), 'utf8')));
   globalThis.crashPoint = (name, text, when = 'before') => {
     dieIf(reached(name, when, text));
@@ -25,6 +27,15 @@ if (directory && isMainThread) {
   await wrapMessages(known);
   await wrapReceipts();
   wrapCalls(known);
+}
+
+/**
+ * As `test/support/workflowThreads.ts` does it for workers inside a test: the threads are a third of what a start costs,
+ * and each kill costs a start. They would die with the process all the same.
+ */
+function withoutWorkflowThreads() {
+  process.env.TEMPORAL_DEBUG = 'true';
+  Object.assign(v8, { promiseHooks: { ...v8.promiseHooks, createHook: () => () => undefined } });
 }
 
 /** @returns the plan whose place this is; by the time of its death it may be gone from the file */
