@@ -17,8 +17,7 @@ export function installWithMetrics(options: RuntimeOptions): void {
     const bindAddress = `127.0.0.1:${FIRST_PORT + Math.floor(Math.random() * PORTS)}`;
     const prometheus = { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };
     try {
-      const metrics = { prometheus, attachServiceName: false };
-      Runtime.install({ ...options, telemetryOptions: { ...options.telemetryOptions, metrics } });
+      Runtime.install({ ...options, telemetryOptions: { metrics: { prometheus, attachServiceName: false } } });
       address = bindAddress;
       return;
     } catch (error) {

@@ -24,8 +24,6 @@ export function installRuntime(logger: Logger, { metrics = false }: { readonly m
       if (level === 'ERROR') logger.error(fields, message);
       else logger.warn(fields, message);
     }),
-    // Left out, its native part writes to stderr itself: lines that are no JSON, in a log that is JSON for a collector.
-    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
     // Signals are ours to handle: the SDK's own handler would cancel nothing until the grace time is over.
     shutdownSignals: [],
   };

@@ -215,7 +215,7 @@ describe('workers', () => {
       }
     }, 120_000);
 
-    it('a Temporal that is killed under load and comes back costs no event and no worker, and all that is logged about it is JSON', async () => {
+    it('a Temporal that is killed under load and comes back costs no event and no worker', async () => {
       const loaded = await TestOutbox.create({ TEMPORAL_ADDRESS: temporal.url, ...MANY_BATCHES });
       try {
         const ids = await enqueue(loaded.db, events(BACKLOG));
@@ -223,10 +223,8 @@ describe('workers', () => {
         await eventually(async () => ((await loaded.rowsByStatus()).done ?? 0) >= 1_000);
         await temporal.kill('SIGKILL');
         ids.push(...(await enqueue(loaded.db, events(10))));
-        await eventually(() => worker.logs.some((line) => line.includes('sdk_core')), 60_000);
         await temporal.start();
         await loaded.allDone(60_000);
-        expect(worker.logs.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
         expect(await loaded.streamCounts()).toEqual(once(ids));
         expect(alive(worker.child)).toBe(true);
       } finally {
