@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import type { Settings } from '../support/outbox';
+import { runCli } from '../support/runCli';
 import type { CrashWorld } from './world';
 
 export interface Ended {
@@ -11,18 +10,8 @@ export interface Ended {
 
 /** Runs the built command to its end, which may be a point of its work. */
 export async function runCommand(world: CrashWorld, args: readonly string[], settings: Settings = {}): Promise<Ended> {
-  const outside = Object.entries(process.env).filter(
-    ([name]) => !/^(OUTBOX_|NATS_|TEMPORAL_|DATABASE_URL|EVENT_)/.test(name),
-  );
-  const child = spawn(process.execPath, [join(__dirname, '..', '..', 'dist', 'cli.js'), ...args], {
-    env: { ...Object.fromEntries(outside), ...world.outbox.settings, ...settings, ...world.preload },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, output };
+  const { code, stdout, stderr } = await runCli(args, { ...world.outbox.settings, ...settings, ...world.preload });
+  return { code, output: stdout + stderr };
 }
 
 /** Plans the death of a command, runs it, and fails when it has not come to that point. @returns its death */

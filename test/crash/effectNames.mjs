@@ -1,6 +1,6 @@
 /**
  * What an effect is called, from what passes by on its way to a server: the name of a statement, what a NATS message is
- * for, the call of Temporal with what it concerns. `undefined`: it only looks. The catalog (`points.ts`) has these names.
+ * for, the call of Temporal with what it concerns. `undefined`: it only looks. The catalog (`points/catalog.ts`) has these names.
  */
 
 /** The name with which a statement of the package begins. */

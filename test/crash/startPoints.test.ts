@@ -1,18 +1,12 @@
 import { enqueue } from '../support/events';
 import { eventually } from '../support/eventually';
-import type { Settings } from '../support/outbox';
 import { mixed } from './eventsOf';
 import { atRest, verify } from './outcome';
 import { BOTH, type Backend } from './points/point';
 import { SIDES, titleOf, visited, type Visit } from './visit';
 import { CrashWorld, PATIENCE_MS, type Death, type Fault } from './world';
 
-/** What a worker finds otherwise than it wants it. */
-interface Start extends Visit {
-  readonly settings?: Settings;
-}
-
-const VISITS: readonly Start[] = [
+const VISITS: readonly Visit[] = [
   { point: 'sql record handlers', events: [] },
   { point: 'sql stamp handlers', events: [] },
   { point: 'sql prove listening', events: [] },
@@ -21,7 +15,7 @@ const VISITS: readonly Start[] = [
   { point: 'temporal UpdateSchedule', events: [], settings: { OUTBOX_MAINTENANCE_MS: '7200000' } },
 ];
 
-const OF_STREAM: readonly Start[] = [
+const OF_STREAM: readonly Visit[] = [
   { point: 'nats STREAM.CREATE', events: [], arrange: withoutStream },
   { point: 'nats STREAM.UPDATE', events: [], settings: { OUTBOX_DUPLICATE_WINDOW_MS: '7200000' } },
   { point: 'nats CONSUMER.CREATE', by: 'a new one', events: [], arrange: withoutConsumer },
@@ -35,7 +29,7 @@ const WHOLE_MS = 1_800_000;
 
 /** Starts that follow one another in one world. */
 class Starts {
-  private readonly visits: readonly (readonly [string, Start, Fault['when']])[];
+  private readonly visits: readonly (readonly [string, Visit, Fault['when']])[];
   private readonly results = new Map<string, Promise<void>>();
   private readonly deaths: Death[] = [];
   private world: CrashWorld | undefined;
@@ -75,7 +69,7 @@ class Starts {
     this.results.set(title, result);
   }
 
-  private async kill(world: CrashWorld, { point, arrange, settings }: Start, when: Fault['when']): Promise<void> {
+  private async kill(world: CrashWorld, { point, arrange, settings }: Visit, when: Fault['when']): Promise<void> {
     await arrange?.(world);
     const death = world.plan({ name: point, when });
     const worker = await world.worker(settings, false);
