@@ -96,7 +96,8 @@ export async function check({ model, defines, shortest = false }: Build): Promis
 
 /** What the steps to the violation print, as far as the assertion that fails; its line names the property. */
 function readTrail(replayed: string, file: string): Violation {
-  const [before = ''] = replayed.split(/^spin: /m);
+  // It warns of a trail of the same second as the model, which says nothing about the way.
+  const [before = ''] = replayed.replace(/^spin: warning.*\n/gm, '').split(/^spin: /m);
   const line = Number(/^spin: [\w.]+:(\d+), Error: assertion violated/m.exec(replayed)?.[1]);
   const source = readFileSync(join(__dirname, file), 'utf8').split('\n')[line - 1] ?? '';
   const property = /property: (.+?) *\*\//.exec(source)?.[1] ?? `the assertion in line ${line}`;
