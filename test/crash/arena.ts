@@ -140,12 +140,19 @@ async function toStop(
   world: CrashWorld,
   workers: readonly WorkerProcess[],
   ids: readonly string[],
-  stops: 'at work' | 'all',
+  stops: NonNullable<Visit['stops']>,
 ) {
   if (stops === 'at work') return [await atWork(world, workers, ids)];
-  await eventually(async () => (await world.outbox.rowsByStatus()).processing, PATIENCE_MS, 'rows that are claimed');
+  const claimed =
+    stops === 'handlings claimed'
+      ? async () => (await world.unbegun(ids)) > WHILE_IT_IS_ASKED
+      : async () => (await world.outbox.rowsByStatus()).processing;
+  await eventually(claimed, PATIENCE_MS, `${stops} when the workers are told to stop`);
   return workers;
 }
+
+/** So many may begin before the signal arrives. */
+const WHILE_IT_IS_ASKED = 4;
 
 /** A worker that runs a handler of one of these events. */
 async function atWork(world: CrashWorld, workers: readonly WorkerProcess[], ids: readonly string[]) {

@@ -13,14 +13,10 @@ export const mixed: readonly NewEvent[] = events(18, (n) => ({ type: TYPES[n % 3
 export const many: readonly NewEvent[] = events(60, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}` }));
 
 /** Longer than a lease is renewed and a part of `ack_wait`. */
-export const slow = slowOnes(24);
+export const slow = events(24, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}`, payload: { ms: 900 } }));
 
-/** So many of them that each of two workers has some that it has claimed and not begun. */
-export const piled = slowOnes(60);
-
-function slowOnes(count: number): readonly NewEvent[] {
-  return events(count, (n) => ({ type: TYPES[n % 3]!, aggregateId: `a${n}`, payload: { ms: 900 } }));
-}
+/** Of the handler that claims ahead, and so many of them that each of two workers has some that it has not begun. */
+export const piled = events(60, (n) => ({ type: 'Outside', aggregateId: `a${n}`, payload: { ms: 900 } }));
 
 /** Both handlers fail in their first attempts, so that delivery runs see these through. */
 export const fails = (attempts: number, orders: object = {}): readonly NewEvent[] =>

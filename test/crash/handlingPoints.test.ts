@@ -25,7 +25,7 @@ const fastPath: readonly Visit[] = [
   { point: 'sql finish ledger', by: 'external', match: external, events: mixed },
   { point: 'sql commit handler', events: mixed },
   { point: 'sql renew ledger', events: slow },
-  { point: 'sql release ledger', events: piled, stops: 'at work' },
+  { point: 'sql release ledger', events: piled, stops: 'handlings claimed' },
   { point: 'sql hand over', events: fails(1) },
   { point: 'temporal SignalWithStartWorkflowExecution deliverEvent', events: fails(1) },
 ];
@@ -39,7 +39,7 @@ const receiving: readonly Visit[] = [
   { point: 'nats +ACK', events: mixed },
   handedOver,
   { point: 'nats +WPI', events: slow },
-  { point: 'nats -NAK', by: 'of what it has not begun', events: piled, stops: 'at work' },
+  { point: 'nats -NAK', by: 'of what it has not begun', events: piled, stops: 'handlings claimed' },
   { point: 'nats advisories CONSUMER.MSG.NEXT', events: few },
   { point: 'sql record exhausted', events: few, act: adviseOfHandled },
   { point: 'nats advisories +ACK', events: few, act: adviseOfHandled },

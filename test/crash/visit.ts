@@ -9,8 +9,8 @@ export interface Situation {
   readonly events: readonly NewEvent[];
   /** A file that their handlers wait for: made, with the plan, once they have been handed over to delivery runs. */
   readonly gate?: string;
-  /** Workers are told to stop while they are at work: those that run a handler of these events, or all. */
-  readonly stops?: 'at work' | 'all';
+  /** Workers are told to stop: one that runs a handler of these events; or all, with what they claimed and have not begun. */
+  readonly stops?: 'at work' | 'rows claimed' | 'handlings claimed';
   /** Before anything is enqueued. */
   readonly arrange?: (world: CrashWorld) => Promise<void>;
   /** Once the events are there and the plan is made. */

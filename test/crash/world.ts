@@ -147,6 +147,18 @@ export class CrashWorld {
     return this.journal().filter((line) => line.kind === 'begin' && line.eventId === eventId);
   }
 
+  /** Handlings of these events that a worker has claimed and whose handlers have not been entered. */
+  async unbegun(ids: readonly string[]): Promise<number> {
+    const { rows } = await this.db.query<{ key: string }>(
+      `SELECT event_id || ' ' || handler AS key FROM :schema.processed_events
+        WHERE event_id = ANY ($1::uuid[]) AND status = 'in_progress'`,
+      [ids],
+    );
+    const entered = this.journal().filter(({ kind }) => kind === 'begin');
+    const begun = new Set(entered.map(({ eventId, handler }) => `${eventId} ${handler}`));
+    return rows.filter(({ key }) => !begun.has(key)).length;
+  }
+
   /** Effects of each event's transactional handler. */
   async effects(): Promise<Map<string, number>> {
     const { rows } = await this.db.query<{ id: string; count: number }>(
