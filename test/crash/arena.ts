@@ -146,7 +146,7 @@ async function toStop(
   const claimed =
     stops === 'handlings claimed'
       ? async () => (await world.unbegun(ids)) > WHILE_IT_IS_ASKED
-      : async () => (await world.outbox.rowsByStatus()).processing;
+      : async () => Boolean((await world.outbox.rowsByStatus()).processing);
   await eventually(claimed, PATIENCE_MS, `${stops} when the workers are told to stop`);
   return workers;
 }
