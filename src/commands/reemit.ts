@@ -122,10 +122,12 @@ async function reviveAll(config: Config, filter: DeadLetterFilter, options: Reem
       ),
     () => withDatabase(config, (db) => reemitAll(db.pool, filter, { schema: config.schema })),
   );
-  if (result.revived === 0) await withDatabase(config, (db) => noteIfUnknown(db, filter.handler));
   if (options.json) printJson({ ...result, via });
   else if (result.revived === 0) print('Revived 0 dead letters: none matches.');
   else print(`Revived ${counted(result.revived, 'dead letter')}.`);
+  // A hint. Where only the relay reaches the database, its absence does not make a failure of what went well.
+  if (result.revived === 0 && filter.handler !== undefined)
+    await withDatabase(config, (db) => noteIfUnknown(db, filter.handler)).catch(() => undefined);
 }
 
 /**

@@ -122,8 +122,9 @@ export abstract class Lane {
       } else if (!known) task.resolve(UNKNOWN_SET);
       else if (verdict) void this.pass(task, verdict);
     });
-    if (known) return claimed;
-    await Promise.all(claimed.map((task) => this.giveBack(task, UNKNOWN_SET)));
+    // The worker may have been told to stop while the statement was under way.
+    if (known && !this.stopped) return claimed;
+    await Promise.all(claimed.map((task) => this.giveBack(task, known ? STOPPING : UNKNOWN_SET)));
     return [];
   }
 

@@ -1,4 +1,3 @@
-import type { ReemitAllResult } from '../../src/workflows/messages';
 import { eventually } from '../support/eventually';
 import { runCommand } from './command';
 import { PATIENCE_MS, type CrashWorld } from './world';
@@ -46,11 +45,8 @@ export const reemitAll =
   (arrange: Arrange): Arrange =>
   async (world, ids) => {
     await arrange(world, ids);
-    const { revived } = await world.outbox
-      .relay()
-      .executeUpdate<ReemitAllResult, [object]>('reemitAll', { args: [{}] });
-    // By the heartbeats of whoever was lost; those are dead letters no more, whatever the count says.
-    expect(revived).toBeGreaterThanOrEqual(0);
+    // Its count is as good as the last heartbeat of whoever was lost. What was revived is judged by its handlers.
+    await world.outbox.relay().executeUpdate('reemitAll', { args: [{}] });
   };
 
 /**

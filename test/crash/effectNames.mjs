@@ -8,14 +8,6 @@ export function statementName(text) {
   return /^\s*\/\* outbox: ([^*]+) \*\//.exec(text)?.[1];
 }
 
-const WRITES =
-  /\b(INSERT INTO|UPDATE (?!SKIP|OF )[:\w"]|DELETE FROM|MERGE INTO|CREATE|ALTER|DROP|TRUNCATE|GRANT|REVOKE|pg_notify|COMMIT)\b|\bNOTIFY\b|pg_advisory/;
-
-/** Whether a statement changes something. */
-export function writes(text) {
-  return WRITES.test(text);
-}
-
 const NATS_LOOKS = /^\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET)\b/;
 
 export function natsEffect(subject, body, headers) {

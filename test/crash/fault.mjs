@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import v8 from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
-import { natsEffect, statementName, temporalEffect, writes } from './effectNames.mjs';
+import { natsEffect, statementName, temporalEffect } from './effectNames.mjs';
 
 const directory = process.env.CRASH_DIRECTORY;
 const counts = new Map();
@@ -19,11 +19,12 @@ const counts = new Map();
 if (directory && isMainThread) {
   // Threads of the workflow sandbox get NODE_OPTIONS too, and have no part in this.
   withoutWorkflowThreads();
-  const known = new Set(JSON.parse(readFileSync(join(directory, 'catalog.json'), 'utf8')));
+  const { names, writes } = JSON.parse(readFileSync(join(directory, 'catalog.json'), 'utf8'));
+  const known = new Set(names);
   globalThis.crashPoint = (name, text, when = 'before') => {
     dieIf(reached(name, when, text));
   };
-  await wrapStatements(known);
+  await wrapStatements(known, new RegExp(writes));
   await wrapMessages(known);
   await wrapReceipts();
   wrapCalls(known);
@@ -80,7 +81,7 @@ function stranger(effect, text) {
   note('strangers', { effect, text: text.slice(0, 300) });
 }
 
-async function wrapStatements(known) {
+async function wrapStatements(known, writes) {
   const { Client } = (await import('pg')).default;
   const { query } = Client.prototype;
   Client.prototype.query = function (config, values, callback) {
@@ -92,7 +93,8 @@ async function wrapStatements(known) {
       for (const key of keysOf(given)) note('journal', { kind: 'claiming', ...key });
     const effect = `sql ${name ?? 'of a handler'}`;
     // What handlers of these tests write is in a table of their own.
-    if (name === undefined ? !/\beffects\b/.test(text) : !known.has(effect) && writes(text)) stranger(effect, text);
+    if (name === undefined ? !/\beffects\b/.test(text) : !known.has(effect) && writes.test(text))
+      stranger(effect, text);
     const said = JSON.stringify(given);
     dieIf(reached(effect, 'before', said));
     const plan = reached(effect, 'after', said);

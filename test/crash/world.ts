@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually';
 import { TestOutbox, type Settings, type WorkerProcess } from '../support/outbox';
 import { POINTS } from './points/catalog';
 import { ELSEWHERE } from './points/elsewhere';
+import { WRITES } from './points/point';
 
 /** A point at which a process is to die. */
 export interface Fault {
@@ -65,7 +66,8 @@ export class CrashWorld {
 
   static async open(settings: Settings): Promise<CrashWorld> {
     const world = new CrashWorld(await TestOutbox.create({ ...SHORTER, ...settings }));
-    world.write('catalog.json', JSON.stringify([...POINTS, ...ELSEWHERE].flatMap(({ name }) => name ?? [])));
+    const names = [...POINTS, ...ELSEWHERE].flatMap(({ name }) => name ?? []);
+    world.write('catalog.json', JSON.stringify({ names, writes: WRITES.source }));
     await world.outbox.db.query('CREATE TABLE effects (event_id uuid, attempt integer)');
     return world;
   }

@@ -59,6 +59,14 @@ describe('with a worker', () => {
     expect(JSON.parse((await cli('reemit', '--all', '--json')).stdout)).toEqual({ revived: 0, via: 'relay' });
   });
 
+  test('reemit goes well where only the relay reaches the database, also when nothing matches', async () => {
+    const elsewhere = { ...outbox.settings, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' };
+    for (const filter of [[], ['--handler', 'mail']]) {
+      const { code, stdout } = await runCli(['reemit', '--all', ...filter, '--json'], elsewhere);
+      expect({ code, stdout: JSON.parse(stdout) as object }).toEqual({ code: 0, stdout: { revived: 0, via: 'relay' } });
+    }
+  });
+
   test('status --watch looks again and again, and Ctrl-C ends it with 0', async () => {
     const child = spawnCli(['status', '--watch', '--interval', '1', '--json'], outbox.settings);
     let stdout = '';

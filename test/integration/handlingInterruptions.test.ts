@@ -25,6 +25,15 @@ const aborted = (signal: AbortSignal) =>
   );
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+async function asksForClaim({ db, database }: TestOutbox): Promise<boolean> {
+  const { rows } = await db.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+        AND query LIKE '%/* outbox: claim ledger */%' AND query LIKE $1`,
+    [`%${database.schema}%`],
+  );
+  return rows.length > 0;
+}
+
 describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (backend) => {
   let outbox: TestOutbox;
   beforeEach(async () => {
@@ -109,6 +118,32 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     await allHandled(outbox.db, 'call', 12);
     expect([quick.contexts.length, quick.contexts.every(({ attempt }) => attempt === 1)]).toEqual([10, true]);
   });
+
+  it.each([true, false])(
+    'does not begin when its worker is told to stop while it asks for the claim; transactional: %s',
+    async (transactional) => {
+      let begun = 0;
+      const counting = () =>
+        defineHandler({ name: 'call', events: ['ThingHappened'], transactional, run: () => void begun++ });
+      const worker = await outbox.startWorker({ OUTBOX_ACK_WAIT_MS: '600000' }, { handlers: [counting()] });
+      const blocker = await outbox.db.pool.connect();
+      try {
+        await blocker.query(`BEGIN; LOCK TABLE ${outbox.database.schema}.processed_events IN EXCLUSIVE MODE`);
+        await enqueue(outbox.db, [event()]);
+        await eventually(() => asksForClaim(outbox));
+        const stopped = worker.stop();
+        await blocker.query('COMMIT');
+        await stopped;
+      } finally {
+        blocker.release();
+      }
+      expect(begun).toBe(0);
+      expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
+      await outbox.startWorker({}, { handlers: [counting()] });
+      await allHandled(outbox.db, 'call', 1);
+      expect(begun).toBe(1);
+    },
+  );
 
   it('that outlasts the grace is told by its signal, spends no attempt, and is handled by the next worker (C39)', async () => {
     const slow = controlled((_, { signal }) => aborted(signal));

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import ts from 'typescript';
+import { WRITES } from '../crash/points/point';
 import { clientEffect } from './clientMethods';
 import { ROOT } from './markdown';
 
@@ -25,9 +26,6 @@ export const EXAMPLE = 'src/example.ts';
 
 const STATEMENT =
   /^\s*(?:\/\* outbox: (?<name>[^*]+) \*\/)?\s*(?:\$\{|(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|COPY|CREATE|ALTER|DROP|TRUNCATE|LOCK|BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|LISTEN|UNLISTEN|NOTIFY|SET|GRANT|REVOKE|VACUUM|ANALYZE|REINDEX|CALL|DO)\b)/;
-/** What a kill must not find half done. A lock is none by itself: who dies gives it back. */
-const WRITES =
-  /\b(?:INSERT INTO|UPDATE (?!SKIP|OF )[:\w"]|DELETE FROM|MERGE INTO|CREATE|ALTER|DROP|TRUNCATE|GRANT|REVOKE|pg_notify|COMMIT)\b|\bNOTIFY\b|pg_advisory/;
 
 /**
  * Reads all of `src/` with the types that its calls have, so that a call of a client is found whatever the variable is

@@ -8,6 +8,10 @@ export type Path = (typeof PATHS)[number];
 export type Backend = 'db' | 'nats';
 export const BOTH: readonly Backend[] = ['db', 'nats'];
 
+/** Statements that a kill must not find half done. A lock is none by itself: who dies gives it back. */
+export const WRITES =
+  /\b(?:INSERT INTO|UPDATE (?!SKIP|OF )[:\w"]|DELETE FROM|MERGE INTO|CREATE|ALTER|DROP|TRUNCATE|GRANT|REVOKE|pg_notify|COMMIT)\b|\bNOTIFY\b|pg_advisory/;
+
 /**
  * An effect, before and after which a process can be killed. Its name is that of `effectNames.mjs`: what the process does
  * there, as it is seen from outside.
