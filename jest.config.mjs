@@ -23,9 +23,8 @@ const config = {
   },
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
-  // Two cores are what the suite is sized for; the servers share them. A third worker would leave them no idle moment, and
-  // what waits for an event then waits for the machine.
-  maxWorkers: 2,
+  // For two cores: what a file does is for a third of the time to wait, for leases and back-off above all.
+  maxWorkers: 3,
   testSequencer: '<rootDir>/test/support/longFirst.mjs',
   // Real servers on a shared machine: a test waits for events, never for time, so this bounds only what hangs.
   testTimeout: 180_000,

@@ -6,10 +6,44 @@ import sequencer from '@jest/test-sequencer';
  * it goes by the size of a file, and a storm is a short one.
  */
 const LONG = [
-  ...['torture/storm', 'crash/', 'integration/image', 'model/model', 'movie-diary/test/chaos'],
-  ...['handlingRetries', 'handling', 'start', 'workers', 'handlerVersions', 'cli', 'handlingInterruptions'],
-  ...['handlingDeferrals', 'control', 'traces', 'handlingTransactions', 'brokerOutage', 'metricsHandling'],
-  ...['secureNats', 'cliDeliveries', 'handlingFailures', 'reconcile', 'consumerJetstream', 'deliveryRun', 'temporalUi'],
+  ...[
+    'movie-diary/test/chaos',
+    'movie-diary/test/handlers',
+    'torture/storm',
+    'crash/',
+    'integration/image',
+    'model/model',
+  ],
+  ...['start', 'workers', 'handlingRetries', 'deliveryRuns', 'handlingInterruptions', 'handlingDeferrals'],
+  ...[
+    'handlerVersions',
+    'reemitHandled',
+    'metricsHandling',
+    'control',
+    'consumerJetstream',
+    'reconcile',
+    'traces',
+    'cli',
+  ],
+  ...[
+    'publishing',
+    'metricsBroker',
+    'consumerWorkflow',
+    'secureNats',
+    'cliDeliveries',
+    'handling',
+    'handlingLostClaims',
+  ],
+  ...[
+    'brokerOutage',
+    'handlingTransactions',
+    'versioning',
+    'deliveryRun',
+    'secrets',
+    'endings',
+    'maintenance',
+    'temporalUi',
+  ],
 ];
 
 const rankOf = ({ path }) => {
