@@ -5,46 +5,14 @@ import sequencer from '@jest/test-sequencer';
  * at the end, with a core idle. Jest knows durations only where it ran before, which it never did on a fresh clone: there
  * it goes by the size of a file, and a storm is a short one.
  */
-const LONG = [
-  ...[
-    'movie-diary/test/chaos',
-    'movie-diary/test/handlers',
-    'torture/storm',
-    'crash/',
-    'integration/image',
-    'model/model',
-  ],
-  ...['start', 'workers', 'handlingRetries', 'deliveryRuns', 'handlingInterruptions', 'handlingDeferrals'],
-  ...[
-    'handlerVersions',
-    'reemitHandled',
-    'metricsHandling',
-    'control',
-    'consumerJetstream',
-    'reconcile',
-    'traces',
-    'cli',
-  ],
-  ...[
-    'publishing',
-    'metricsBroker',
-    'consumerWorkflow',
-    'secureNats',
-    'cliDeliveries',
-    'handling',
-    'handlingLostClaims',
-  ],
-  ...[
-    'brokerOutage',
-    'handlingTransactions',
-    'versioning',
-    'deliveryRun',
-    'secrets',
-    'endings',
-    'maintenance',
-    'temporalUi',
-  ],
-];
+const LONG = `
+  movie-diary/test/chaos movie-diary/test/handlers torture/storm crash/ integration/image model/model
+  start workers handlingRetries deliveryRuns handlingInterruptions handlingDeferrals handlerVersions reemitHandled
+  metricsHandling control consumerJetstream reconcile traces cli publishing metricsBroker consumerWorkflow secureNats
+  cliDeliveries handling handlingLostClaims brokerOutage handlingTransactions versioning deliveryRun secrets endings
+  maintenance temporalUi`
+  .trim()
+  .split(/\s+/);
 
 const rankOf = ({ path }) => {
   const name = path.replaceAll('\\', '/');
