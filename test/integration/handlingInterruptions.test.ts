@@ -123,9 +123,9 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     'does not begin when its worker is told to stop while it asks for the claim; transactional: %s',
     async (transactional) => {
       let begun = 0;
-      const counting = () =>
-        defineHandler({ name: 'call', events: ['ThingHappened'], transactional, run: () => void begun++ });
-      const worker = await outbox.startWorker({ OUTBOX_ACK_WAIT_MS: '600000' }, { handlers: [counting()] });
+      const call = { name: 'call', events: ['ThingHappened'], run: () => void begun++ } as const;
+      const handlers = [transactional ? defineHandler({ ...call, transactional: true }) : defineHandler(call)];
+      const worker = await outbox.startWorker({ OUTBOX_ACK_WAIT_MS: '600000' }, { handlers });
       const blocker = await outbox.db.pool.connect();
       try {
         await blocker.query(`BEGIN; LOCK TABLE ${outbox.database.schema}.processed_events IN EXCLUSIVE MODE`);
@@ -139,7 +139,7 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
       }
       expect(begun).toBe(0);
       expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
-      await outbox.startWorker({}, { handlers: [counting()] });
+      await outbox.startWorker({}, { handlers });
       await allHandled(outbox.db, 'call', 1);
       expect(begun).toBe(1);
     },
