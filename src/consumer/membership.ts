@@ -1,5 +1,6 @@
 import { retryBackoff } from '../backoff';
 import type { Logger } from '../logger';
+import { isTransport } from '../temporal/transport';
 import type { ConsumerTimings } from './outcome';
 
 export interface MembershipDeps {
@@ -9,10 +10,14 @@ export interface MembershipDeps {
   readonly logger: Logger;
 }
 
+/** Nothing is handled here before Temporal is back and has been told. */
+const OUTAGE_RETRY_MS = 2_000;
+
 /**
  * Keeps this worker among those that the consumer lets receive. A consumer that took the worker for gone does not come
  * back to it: when nothing has been asked of it for long enough, it joins again. A pause or a wait for the broker looks
- * the same from here, so each further time is later, up to the longest wait of the shared schedule.
+ * the same from here, so each further time is later, up to the longest wait of the shared schedule. While Temporal is away
+ * it is tried again soon, since nobody would come to tell of its return.
  */
 export class Membership {
   private timer: NodeJS.Timeout | undefined;
@@ -51,21 +56,25 @@ export class Membership {
   }
 
   private watch(): void {
-    clearTimeout(this.timer);
-    if (this.left || this.receiving > 0) return;
     const { ownQueueTimeoutMs, heartbeatTimeoutMs, backoffMaxMs } = this.deps.timings;
     const patience = 2 * ownQueueTimeoutMs + heartbeatTimeoutMs;
-    const wait = retryBackoff(this.tries + 1, patience, Math.max(patience, backoffMaxMs));
-    this.timer = setTimeout(() => void this.joinAgain(), wait).unref();
+    this.joinAfter(retryBackoff(this.tries + 1, patience, Math.max(patience, backoffMaxMs)));
+  }
+
+  private joinAfter(ms: number): void {
+    clearTimeout(this.timer);
+    if (this.left || this.receiving > 0) return;
+    this.timer = setTimeout(() => void this.joinAgain(), ms).unref();
   }
 
   private async joinAgain(): Promise<void> {
-    this.tries++;
     try {
       await this.deps.join();
     } catch (error) {
       this.deps.logger.debug(`The consumer could not be joined again: ${(error as Error).message}`);
+      if (isTransport(error)) return this.joinAfter(OUTAGE_RETRY_MS);
     }
+    this.tries++;
     this.watch();
   }
 }

@@ -6,6 +6,7 @@ import {
   condition,
   isCancellation,
   log,
+  patched,
   setCurrentDetails,
   setDefaultSignalHandler,
   setHandler,
@@ -26,8 +27,8 @@ const ACKNOWLEDGED_AT_ONCE = 1_000;
 const FAULT_PAUSE_MS = 5_000;
 
 /**
- * Lets each worker that has joined receive, for ever: one `receive` is open on the worker's own queue. A worker that is
- * gone is forgotten; one that is alive joins again by itself. A request to cancel it is carried out as a pause is, and
+ * Lets each worker that has joined receive, for ever: one `receive` is open on the worker's own queue. A worker that takes
+ * none is forgotten; one that is alive joins again by itself. A request to cancel it is carried out as a pause is, and
  * then ends it.
  */
 export async function consumer(input: ConsumerInput): Promise<void> {
@@ -113,6 +114,12 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   async function fail(member: Member, error: unknown): Promise<void> {
     const cause = error instanceof ActivityFailure && error.cause ? error.cause : error;
     if (cause instanceof TimeoutFailure) {
+      // It began the receive, and was not heard of since: killed, or cut off from Temporal, or Temporal itself was away.
+      // Whoever lives takes the next one sooner than it would join again. Runs of older builds know no such second receive.
+      if (cause.timeoutType !== 'SCHEDULE_TO_START' && patched('receive-again-after-silence')) {
+        log.info('Nothing was heard of a receive: its worker is asked for another', { worker: member.queue });
+        return;
+      }
       memory.members.delete(member.queue);
       memory.add({ lostWorkers: 1 });
       log.warn('A worker is gone; it joins again if it is alive', { worker: member.queue });

@@ -5,6 +5,11 @@ import { LONGEST_SLICE } from '../relay/outcome';
 
 /** Beyond what a step should need: a start-to-close time-out is the last resort, heartbeats find a lost worker sooner. */
 const SLACK_MS = 30_000;
+/**
+ * After an outage of Temporal its SDK polls again within 10 s, give or take a fifth. A worker that is gone holds nobody up,
+ * so its place may be kept for so long; one that is dropped would wait far longer.
+ */
+const POLLS_AGAIN_MS = 12_000;
 
 /** The consumer's activities with their options, in one place. */
 export function consumerStepsOf(timings: ConsumerTimings) {
@@ -13,11 +18,11 @@ export function consumerStepsOf(timings: ConsumerTimings) {
   const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
   const { heartbeatTimeoutMs: heartbeatTimeout } = timings;
   return {
-    /** On the worker's own queue; fails fast when that worker is gone. Never retried: the next receive is a new one. */
+    /** On the worker's own queue. Never retried: the next receive is a new one. */
     receive: (queue: string) =>
       proxyActivities<ConsumerActivities>({
         taskQueue: queue,
-        scheduleToStartTimeout: timings.ownQueueTimeoutMs,
+        scheduleToStartTimeout: timings.ownQueueTimeoutMs + POLLS_AGAIN_MS,
         startToCloseTimeout: timings.longPollMs + LONGEST_SLICE * timings.sliceMs + SLACK_MS,
         heartbeatTimeout,
         cancellationType,
