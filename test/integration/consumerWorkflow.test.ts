@@ -1,4 +1,5 @@
 import { jetstream } from '@nats-io/jetstream';
+import { temporal } from '@temporalio/proto';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consumerTimingsOf } from '../../src/consumer/timings';
@@ -12,6 +13,8 @@ import { eventually } from '../support/eventually';
 import { HANDLED, handledAfter } from '../support/fakeIntake';
 import { TestOutbox, type Settings } from '../support/outbox';
 import { Proxy } from '../support/proxy';
+
+const STARTED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 
 describe('the consumer', () => {
   let outbox: TestOutbox;
@@ -68,6 +71,23 @@ describe('the consumer', () => {
     expect((await status()).totals.lostWorkers).toBeGreaterThanOrEqual(1);
     await publish(3);
     await acknowledged(3);
+  });
+
+  it('a worker that Temporal has not heard of for longer than a heartbeat is asked again, and not forgotten', async () => {
+    use({ OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000', OUTBOX_LONG_POLL_MS: '60000' });
+    await ConsumerWorker.start(outbox);
+    const direct = outbox.settings.TEMPORAL_ADDRESS!;
+    const proxy = await Proxy.to(direct);
+    outbox.onClose(() => proxy.close());
+    const cut = await ConsumerWorker.start(outbox, { TEMPORAL_ADDRESS: proxy.address });
+    await eventually(async () => (await status()).workers.filter(({ state }) => state === 'receiving').length === 2);
+    proxy.takeAway();
+    await eventually(async () => (await timedOut()).length > 0);
+    await eventually(async () => (await pendingOn(cut.queue)).length > 0);
+    proxy.giveBack();
+    await eventually(async () => (await pendingOn(cut.queue)).some(({ state }) => state === STARTED));
+    expect(await status()).toMatchObject({ workers: [{}, {}], totals: { lostWorkers: 0 } });
+    expect(await timedOut()).toEqual([cut.queue]);
   });
 
   it('a worker that was taken for gone joins again by itself', async () => {
@@ -209,6 +229,29 @@ describe('the consumer', () => {
   const status = () => handle().query<ConsumerStatus>('status');
   const consumer = () => outbox.manager.consumers.info(outbox.config().nats.stream, outbox.config().nats.durable);
   const acknowledged = (count: number) => eventually(async () => (await consumer()).ack_floor.stream_seq === count);
+
+  async function history() {
+    return (await handle().fetchHistory()).events ?? [];
+  }
+
+  /** Queues of the receives that have timed out. */
+  async function timedOut(): Promise<unknown[]> {
+    const all = await history();
+    const queueOf = (id: unknown) =>
+      all.find(({ eventId }) => String(eventId) === String(id))?.activityTaskScheduledEventAttributes?.taskQueue?.name;
+    return all.flatMap(({ activityTaskTimedOutEventAttributes: given }) =>
+      given ? [queueOf(given.scheduledEventId)] : [],
+    );
+  }
+
+  async function pendingOn(queue: string) {
+    const all = await history();
+    const ids = all
+      .filter(({ activityTaskScheduledEventAttributes: given }) => given?.taskQueue?.name === queue)
+      .map(({ activityTaskScheduledEventAttributes: given }) => given?.activityId);
+    const { pendingActivities } = (await handle().describe()).raw;
+    return (pendingActivities ?? []).filter(({ activityId }) => ids.includes(activityId));
+  }
 
   function use(settings: Settings): void {
     Object.assign(outbox.settings, settings);

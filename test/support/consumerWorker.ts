@@ -29,7 +29,8 @@ export class ConsumerWorker {
     const deps = { source, intake, config, membership, stopping: stopping.signal };
     const { receive, acknowledge } = createConsumerActivities(deps);
 
-    const connection = await NativeConnection.connect({ address: outbox.settings.TEMPORAL_ADDRESS! });
+    const { TEMPORAL_ADDRESS: address = '' } = { ...outbox.settings, ...settings };
+    const connection = await NativeConnection.connect({ address });
     outbox.onClose(() => connection.close());
     const grace = { shutdownGraceTime: 2_000, stickyQueueScheduleToStartTimeout: 500 };
     const shared = await Worker.create({

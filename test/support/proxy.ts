@@ -26,11 +26,15 @@ export class Proxy {
     return proxy;
   }
 
+  /** Host and port, as Temporal's clients want them. */
+  get address(): string {
+    return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
   /** `url` with the proxy's host and port. */
   url(url: string): string {
     const through = new URL(url);
-    through.hostname = '127.0.0.1';
-    through.port = String((this.server.address() as AddressInfo).port);
+    through.host = this.address;
     return through.toString();
   }
 
