@@ -56,8 +56,9 @@ describe('the recorded histories', () => {
       expect([name, text(name)]).toEqual([name, expect.stringContaining('workflowExecutionUpdateAcceptedEvent')]);
     for (const name of ['maintenance-failed', 'deliver-dead'])
       expect([name, text(name)]).toEqual([name, expect.stringContaining('workflowExecutionFailedEvent')]);
-    // A marker of `patched`.
-    expect(text('deliver-waiting')).toContain('core_patch');
+    // Markers of `patched`.
+    for (const name of ['deliver-waiting', 'consumer-lost-worker'])
+      expect([name, text(name)]).toEqual([name, expect.stringContaining('core_patch')]);
   });
 
   it.each(files)('name nothing of the recording machine in %s', (file) => {
