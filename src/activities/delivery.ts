@@ -40,6 +40,9 @@ export interface DeliveryDeps {
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
   readonly redact?: RedactFailure | undefined;
+  /** Nothing more begins. */
+  readonly stopping: AbortSignal;
+  /** The grace is nearly over: what runs is cut short. */
   readonly ending: AbortSignal;
   readonly transactions: Seats;
 }
@@ -131,14 +134,16 @@ class Deliverer {
       return this.defer(attempt, config.handling.newerVersionMs, newerVersion(reading), 'newer version');
     if (reading.kind === 'unfit') return this.bury(attempt, reading.reason);
 
-    const enter = (tx?: Parameters<typeof runHandler>[2]['tx']) =>
-      runHandler(handler, reading.event, {
-        attempt: attempt.attempts + 1,
-        ...(tx && { tx }),
-        ending: this.deps.ending,
-        endingGraceMs: endingGraceMs(config),
-        ...{ loss, metrics, spans: this.spans },
-      });
+    const enter = async (tx?: Parameters<typeof runHandler>[2]['tx']): Promise<RunResult> =>
+      this.deps.stopping.aborted
+        ? { kind: 'interrupted', ended: true }
+        : runHandler(handler, reading.event, {
+            attempt: attempt.attempts + 1,
+            ...(tx && { tx }),
+            ending: this.deps.ending,
+            endingGraceMs: endingGraceMs(config),
+            ...{ loss, metrics, spans: this.spans },
+          });
     const result = handler.transactional
       ? await this.deps.transactions.with(() => this.inTransaction(handler, attempt, enter))
       : await enter();
@@ -148,7 +153,7 @@ class Deliverer {
       return { kind: 'deferred', attempts: attempt.attempts, dueInMs: config.handling.leaseMs, reason };
     }
     if (result.kind === 'interrupted')
-      return this.defer(attempt, 0, 'the worker stopped while it ran this handler', 'worker stopping');
+      return this.defer(attempt, 0, 'the worker stopped before this handler had ended', 'worker stopping');
     if (result.kind === 'failed') {
       const attempts = attempt.attempts + 1;
       const dead = attempts >= config.maxAttempts;

@@ -1,6 +1,6 @@
 import { retryBackoff } from '../backoff';
+import { RelayMismatchError } from '../errors';
 import type { Logger } from '../logger';
-import { isTransport } from '../temporal/transport';
 import type { ConsumerTimings } from './outcome';
 
 export interface MembershipDeps {
@@ -10,14 +10,14 @@ export interface MembershipDeps {
   readonly logger: Logger;
 }
 
-/** Nothing is handled here before Temporal is back and has been told. */
+/** Nothing is handled here before Temporal and PostgreSQL are back, and nobody would come to tell of that. */
 const OUTAGE_RETRY_MS = 2_000;
 
 /**
  * Keeps this worker among those that the consumer lets receive. A consumer that took the worker for gone does not come
  * back to it: when nothing has been asked of it for long enough, it joins again. A pause or a wait for the broker looks
- * the same from here, so each further time is later, up to the longest wait of the shared schedule. While Temporal is away
- * it is tried again soon, since nobody would come to tell of its return.
+ * the same from here, so each further time is later, up to the longest wait of the shared schedule. A join that fails is
+ * tried again soon.
  */
 export class Membership {
   private timer: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export class Membership {
       await this.deps.join();
     } catch (error) {
       this.deps.logger.debug(`The consumer could not be joined again: ${(error as Error).message}`);
-      if (isTransport(error)) return this.joinAfter(OUTAGE_RETRY_MS);
+      if (!(error instanceof RelayMismatchError)) return this.joinAfter(OUTAGE_RETRY_MS);
     }
     this.tries++;
     this.watch();

@@ -66,6 +66,8 @@ export class ExternalLane extends Lane {
     const { books, ending, metrics, spans } = this.deps;
     const reading = await readEvent(handler, task.event);
     if (reading.kind !== 'ready') return this.refuse(task, reading);
+    // Its validator took its time.
+    if (this.stopped) return this.giveBack(task);
     const result = await runHandler(handler, reading.event, {
       ...{ attempt: 1, ending, loss: task.loss, metrics, spans },
       endingGraceMs: this.endingGraceMs,

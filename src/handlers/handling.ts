@@ -87,9 +87,9 @@ export class Handling {
 
   /** For the activities of delivery runs. */
   deliveryDeps(): DeliveryDeps {
-    const { db, config, logger, metrics, redact } = this.deps;
+    const { db, config, logger, metrics, redact, stopping } = this.deps;
     const { registry, leases, ending, transactions } = this;
-    return { db, config, registry, leases, logger, metrics, redact, ending, transactions };
+    return { db, config, registry, leases, logger, metrics, redact, stopping, ending, transactions };
   }
 
   async close(): Promise<void> {

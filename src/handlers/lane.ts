@@ -67,7 +67,8 @@ export abstract class Lane {
   protected inProgress = 0;
   /** The effect cannot outlive its claim, so the claim need not be on disk first. */
   protected readonly relaxed: boolean = false;
-  private stopped = false;
+  /** Nothing more begins. */
+  protected stopped = false;
 
   constructor(
     readonly handlerName: string,
@@ -98,6 +99,10 @@ export abstract class Lane {
   protected async begin(tasks: readonly Task[]): Promise<ClaimedTask[]> {
     const { books, recorded, metrics } = this.deps;
     const handler = this.handlerName;
+    if (this.stopped) {
+      for (const task of tasks) task.resolve(STOPPING);
+      return [];
+    }
     const since = performance.now();
     const answer = await books.claim(
       tasks.map(({ event }) => ({ eventId: event.eventId, handler, ...(metrics && { dueMs: dueMs(event) }) })),

@@ -80,6 +80,10 @@ export class TransactionalLane extends Lane {
     const failures: Promise<void>[] = [];
     let size = this.groupSize;
     while (left.length > 0) {
+      if (this.stopped) {
+        await Promise.all(left.map((task) => this.giveBack(task)));
+        break;
+      }
       const group = left.slice(0, size);
       const result = await this.together(group);
       if (result.kind === 'interrupted') {

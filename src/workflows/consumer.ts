@@ -105,6 +105,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
 
   async function digest(member: Member, result: ReceiveResult): Promise<void> {
     memory.received(member, result, new Date());
+    member.silent = member.joinedAgain = false;
     void acknowledgeAll();
     if (result.kind === 'left') memory.members.delete(member.queue);
     else if (result.kind === 'received') member.failures = 0;
@@ -114,9 +115,13 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   async function fail(member: Member, error: unknown): Promise<void> {
     const cause = error instanceof ActivityFailure && error.cause ? error.cause : error;
     if (cause instanceof TimeoutFailure) {
-      // It began the receive, and was not heard of since: killed, or cut off from Temporal, or Temporal itself was away.
-      // Whoever lives takes the next one sooner than it would join again. Runs of older builds know no such second receive.
-      if (cause.timeoutType !== 'SCHEDULE_TO_START' && patched('receive-again-after-silence')) {
+      // Killed, or cut off from Temporal, or Temporal itself was away: whoever lives takes the next receive sooner than it
+      // would join again. Only once: a process that stands still takes in one after the other, and would begin them all at
+      // the same time. Runs of older builds know no second receive.
+      const mayLive = member.joinedAgain || (cause.timeoutType !== 'SCHEDULE_TO_START' && !member.silent);
+      if (mayLive && patched('receive-again-after-silence')) {
+        member.silent = true;
+        member.joinedAgain = false;
         log.info('Nothing was heard of a receive: its worker is asked for another', { worker: member.queue });
         return;
       }
@@ -174,6 +179,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
     const known = memory.members.get(request.queue);
     if (known) {
       known.timings = request.timings;
+      known.joinedAgain = true;
       return;
     }
     const member = new Member(request.queue, request.timings);

@@ -7,6 +7,10 @@ import { sinceOf, type Since } from './since';
 export class Member {
   state: ConsumerWorker['state'] = 'resting';
   reason: string | null = null;
+  /** Nothing was heard of its last receive. */
+  silent = false;
+  /** It has joined although it is known: it was waiting for a receive, and lives. */
+  joinedAgain = false;
 
   constructor(
     readonly queue: string,

@@ -25,11 +25,11 @@ const aborted = (signal: AbortSignal) =>
   );
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function asksForClaim({ db, database }: TestOutbox): Promise<boolean> {
+async function waitsForLock({ db, database }: TestOutbox, statement: string): Promise<boolean> {
   const { rows } = await db.query(
     `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-        AND query LIKE '%/* outbox: claim ledger */%' AND query LIKE $1`,
-    [`%${database.schema}%`],
+        AND query LIKE '%/* outbox: ' || $1 || ' */%' AND query LIKE '%' || $2 || '%'`,
+    [statement, database.schema],
   );
   return rows.length > 0;
 }
@@ -119,29 +119,44 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
     expect([quick.contexts.length, quick.contexts.every(({ attempt }) => attempt === 1)]).toEqual([10, true]);
   });
 
-  it.each([true, false])(
-    'does not begin when its worker is told to stop while it asks for the claim; transactional: %s',
-    async (transactional) => {
+  it.each([
+    ['first', 'claim ledger', true],
+    ['first', 'claim ledger', false],
+    ['second', 'begin attempt', true],
+    ['second', 'begin attempt', false],
+  ] as const)(
+    'does not begin its %s attempt when its worker is told to stop while it asks to %s; transactional: %s',
+    async (which, statement, transactional) => {
       let begun = 0;
-      const call = { name: 'call', events: ['ThingHappened'], run: () => void begun++ } as const;
+      const before = which === 'first' ? 0 : 1;
+      const run = () => {
+        if (begun++ < before) throw new Error('no');
+      };
+      const call = { name: 'call', events: ['ThingHappened'], run } as const;
       const handlers = [transactional ? defineHandler({ ...call, transactional: true }) : defineHandler(call)];
-      const worker = await outbox.startWorker({ OUTBOX_ACK_WAIT_MS: '600000' }, { handlers });
+      // What is not given back would be waited for.
+      Object.assign(outbox.settings, { OUTBOX_ACK_WAIT_MS: '600000', OUTBOX_BACKOFF_FIRST_MS: '3000' });
+      const worker = await outbox.startWorker({}, { handlers });
       const blocker = await outbox.db.pool.connect();
       try {
+        if (before > 0) {
+          await enqueue(outbox.db, [event()]);
+          await eventually(async () => (await deliveryRows(outbox.db)).length === 1);
+        }
         await blocker.query(`BEGIN; LOCK TABLE ${outbox.database.schema}.processed_events IN EXCLUSIVE MODE`);
-        await enqueue(outbox.db, [event()]);
-        await eventually(() => asksForClaim(outbox));
+        if (before === 0) await enqueue(outbox.db, [event()]);
+        await eventually(() => waitsForLock(outbox, statement));
         const stopped = worker.stop();
         await blocker.query('COMMIT');
         await stopped;
       } finally {
-        blocker.release();
+        blocker.release(true);
       }
-      expect(begun).toBe(0);
-      expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: 0 });
+      expect(begun).toBe(before);
+      expect(await unfinished(outbox.db)).toEqual({ inProgress: 0, waiting: before });
       await outbox.startWorker({}, { handlers });
       await allHandled(outbox.db, 'call', 1);
-      expect(begun).toBe(1);
+      expect(begun).toBe(before + 1);
     },
   );
 

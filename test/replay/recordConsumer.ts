@@ -70,9 +70,9 @@ const outage: Recorder = async (recording) => {
   await own.close();
 };
 
-/** One of two workers is killed; the other receives on, over a continue-as-new. */
+/** One of two workers is killed, asked once more, and forgotten; the other receives on, over a continue-as-new. */
 const lostWorker: Recorder = async (recording) => {
-  const outbox = await TestOutbox.create({ OUTBOX_LONG_POLL_MS: '1000', OUTBOX_ROLL_OVER_EVENTS: '90' });
+  const outbox = await TestOutbox.create({ OUTBOX_LONG_POLL_MS: '1000', OUTBOX_ROLL_OVER_EVENTS: '300' });
   await outbox.startWorker(QUICK, { handlers: [failing('mended', 0)] });
   const doomed = await outbox.spawnWorker(
     { ...QUICK, ...NEUTRAL_PROCESS },

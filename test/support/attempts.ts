@@ -36,6 +36,7 @@ export function standAlone(
       registry,
       leases,
       logger,
+      stopping: new AbortController().signal,
       ending: ending.signal,
       transactions: new Seats(4),
       ...more,

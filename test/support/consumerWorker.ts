@@ -16,7 +16,7 @@ export class ConsumerWorker {
     readonly membership: Membership,
     /** As on SIGTERM. */
     readonly stop: () => Promise<void>,
-    /** Stops polling the worker's own queue, as a worker does that is gone; the shared one is polled on. */
+    /** Neither polls the worker's own queue nor joins again, as a worker that is gone; the shared one is polled on. */
     readonly vanish: () => Promise<void>,
   ) {}
 
@@ -53,6 +53,10 @@ export class ConsumerWorker {
     };
     outbox.onClose(stop);
     await membership.start();
-    return new ConsumerWorker(receiver, queue, membership, stop, () => shutDown(own, runs[1]));
+    const vanish = () => {
+      membership.leave();
+      return shutDown(own, runs[1]);
+    };
+    return new ConsumerWorker(receiver, queue, membership, stop, vanish);
   }
 }

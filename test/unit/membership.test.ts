@@ -1,9 +1,10 @@
+import { RelayMismatchError } from '../../src/errors';
 import { Membership } from '../../src/consumer/membership';
 import { createLogger } from '../../src/logger';
 
 const timings = { ownQueueTimeoutMs: 3_000, heartbeatTimeoutMs: 5_000, backoffMaxMs: 300_000 };
-const refused = () => new Error('differs from the running consumer');
-const unavailable = () => Object.assign(new Error('unavailable'), { name: 'ServiceError', code: 14 });
+const refused = () => new RelayMismatchError('it differs from the running consumer');
+const unavailable = () => new Error('Temporal or PostgreSQL does not answer');
 
 let joins: number;
 let failure: (() => Error) | undefined;
@@ -42,7 +43,7 @@ describe('a worker of which nothing is asked', () => {
     membership.leave();
   });
 
-  test('tries every two seconds while Temporal is away, however long, and then as if it had been there', async () => {
+  test('tries again after two seconds when a join has failed, however often, and then as if none had', async () => {
     const membership = await joined();
     failure = unavailable;
     await jest.advanceTimersByTimeAsync(11_000 + 600_000);
