@@ -148,6 +148,21 @@ describe('no fault is found when', () => {
       },
     ],
     [
+      'the attempt after that of a process that stood still began, and failed, before the first went on to fail',
+      {
+        handlers: [
+          ...entry(PLACED, 'tell', 1, 103, 500, 9_000, 'failed'),
+          ...entry(PLACED, 'tell', 2, 102, 7_000, 7_100, 'failed'),
+          ...good.handlers.map((line) =>
+            line.eventId === PLACED && line.handler === 'tell' ? { ...line, attempt: 3, at: line.at + 9_000 } : line,
+          ),
+        ],
+        standstills: [{ pid: 103, from: 499, to: 8_900 }],
+        rules: { ...good.rules, maxAttempts: 3 },
+        deliveries: good.deliveries.map((row) => ({ ...row, attempts: 3 })),
+      },
+    ],
+    [
       'a worker died in a handler, and another took it over',
       { handlers: [...entry(PLACED, 'tell', 1, 103, 500), ...good.handlers], deaths: new Map([[103, 600]]) },
     ],

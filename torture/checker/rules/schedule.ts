@@ -18,7 +18,7 @@ export const schedule: Rule = (history) => {
       const before = entries[index - 1];
       const problems = attempt > maxAttempts ? [told(`attempt ${attempt} of ${maxAttempts}`)] : [];
       if (before?.ended !== 'failed' || attempt <= before.attempt) return problems;
-      const waited = entry.from - before.to;
+      const waited = entry.from - heardOf(before, entry, history);
       const least = leastWait(before, entry, history);
       if (waited < least - EARLY_MS)
         problems.push(told(`attempt ${attempt} came ${Math.round(waited)} ms after a failure, not ${least}`));
@@ -26,6 +26,16 @@ export const schedule: Rule = (history) => {
     }),
   );
 };
+
+/**
+ * When its worker was last heard of. One that stood still beyond its lease was taken for lost, and the next attempt, if it
+ * began before this one went on to fail, was due by the time of that.
+ */
+function heardOf(before: Entry, entry: Entry, { standstills }: History): number {
+  if (entry.from >= before.to) return before.to;
+  const still = standstills.find(({ pid, from, to }) => pid === before.pid && from < entry.from && to > before.from);
+  return still ? Math.max(before.from, still.from) : before.to;
+}
 
 /**
  * Who could not write its failure down, as it died or stood still, is told from a lost worker by nobody: the backoff then
