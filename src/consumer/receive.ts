@@ -48,7 +48,7 @@ async function receiveSlice({ source, intake, config }: ReceiveDeps, signal: Abo
   try {
     for (;;) {
       const now = performance.now();
-      // Frozen for so long that this receive is taken for lost, and perhaps its worker for gone: its messages are others' by now.
+      // Frozen for so long that this receive is taken for lost: its messages are others' by now.
       if (signal.aborted || now >= end || now - lookedAt > heartbeatTimeoutMs) return null;
       lookedAt = now;
       if (flow?.lost) return flow.lost;

@@ -99,15 +99,12 @@ export abstract class Lane {
   protected async begin(tasks: readonly Task[]): Promise<ClaimedTask[]> {
     const { books, recorded, metrics } = this.deps;
     const handler = this.handlerName;
-    if (this.stopped) {
-      for (const task of tasks) task.resolve(STOPPING);
-      return [];
-    }
     const since = performance.now();
-    const answer = await books.claim(
-      tasks.map(({ event }) => ({ eventId: event.eventId, handler, ...(metrics && { dueMs: dueMs(event) }) })),
-      this.relaxed,
-    );
+    const keys = tasks.map(({ event }) => ({
+      ...{ eventId: event.eventId, handler },
+      ...(metrics && { dueMs: dueMs(event) }),
+    }));
+    const answer = this.stopped ? undefined : await books.claim(keys, this.relaxed);
     if (!answer) {
       for (const task of tasks) task.resolve(STOPPING);
       return [];

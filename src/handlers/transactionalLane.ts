@@ -80,12 +80,8 @@ export class TransactionalLane extends Lane {
     const failures: Promise<void>[] = [];
     let size = this.groupSize;
     while (left.length > 0) {
-      if (this.stopped) {
-        await Promise.all(left.map((task) => this.giveBack(task)));
-        break;
-      }
       const group = left.slice(0, size);
-      const result = await this.together(group);
+      const result: Together = this.stopped ? { kind: 'interrupted' } : await this.together(group);
       if (result.kind === 'interrupted') {
         await Promise.all(left.map((task) => this.giveBack(task)));
         break;

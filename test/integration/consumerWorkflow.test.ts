@@ -269,7 +269,6 @@ describe('the consumer', () => {
   }
 
   async function failedTasks(): Promise<unknown[]> {
-    const { events = [] } = await handle().fetchHistory();
-    return events?.filter(({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes) ?? [];
+    return (await history()).filter(({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes);
   }
 });
