@@ -270,7 +270,7 @@ killed:
     :: else \
     fi
 
-/* One attempt of a delivery run [src/activities/delivery.ts: attempt] [src/workflows/deliverEvent.ts: seeThrough]. While
+/* One attempt of a delivery run [src/activities/deliverer.ts: attempt] [src/workflows/deliverEvent.ts: seeThrough]. While
    another's lease lives each would be deferred to its end, so none begins here before. */
 active [2] proctype Deliverer() provided (!asleep[_pid]) {
   byte e, before;
@@ -309,7 +309,7 @@ end:
          fi
     fi
   };
-  /* A lost worker is an attempt [src/activities/delivery.ts: countLost]. */
+  /* A lost worker is an attempt [src/activities/attemptEnds.ts: lost]. */
   goto failed;
 handle:
   if

@@ -3,7 +3,7 @@ import { createLogger, type Logger } from './logger';
 import { installRuntime } from './temporal/runtime';
 import { Telemetry, type TelemetryMode } from './telemetry/telemetry';
 import type { Readiness } from './telemetry/readiness';
-import { runWorker, type RunWorkerOptions } from './worker';
+import { runWorker, type RunWorkerOptions } from './runWorker';
 
 export interface CreateWorkerOptions extends Pick<
   RunWorkerOptions,

@@ -71,7 +71,7 @@ export { waitUntilHandled, type WaitUntilHandledOptions } from './waitUntilHandl
 export { createWorker, type CreateWorkerOptions, type OutboxWorker } from './createWorker';
 export type { Check, Readiness } from './telemetry/readiness';
 export type { TelemetryMode } from './telemetry/telemetry';
-export { runWorker, type RunWorkerOptions } from './worker';
+export { runWorker, type RunWorkerOptions } from './runWorker';
 export * as deliveryMessages from './workflows/deliveryMessages';
 export * as consumerMessages from './workflows/consumerMessages';
 export * as relayMessages from './workflows/messages';

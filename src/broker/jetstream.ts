@@ -3,17 +3,14 @@ import type { Config } from '../config';
 import type { ClaimedEvent } from '../event';
 import type { Logger } from '../logger';
 import type { Broker, Outcome, Settle } from './broker';
+import { MAX_ATOMIC, MIN_ATOMIC, sendBatch } from './atomicBatch';
 import { sortFailure } from './failures';
+import { Flight } from './flight';
 import { headersOf } from './headers';
 import { NatsLink } from './link';
 import { tracePublishes } from '../tracing/publishSpans';
-import { bytesOf, prepare, type Message } from './prepare';
-import { ensureTopology, type Topology } from './topology';
-
-/** Below this an atomic batch costs more round trips than it saves. */
-const MIN_ATOMIC = 32;
-/** The server's own limit for one atomic batch. */
-const MAX_ATOMIC = 1_000;
+import { bytesOf, prepare, sizeRefusal, type Message } from './prepare';
+import { ensureTopology, readTopology, type Topology } from './topology';
 
 /** How long an acknowledgement stands for a live broker. */
 const ANSWER_HOLDS_MS = 1_000;
@@ -166,30 +163,18 @@ export class JetStreamBroker implements Broker {
       const failure = sortFailure(error, subject);
       if (await this.isAway(failure)) flight.settle({ kind: 'away', reason: this.link.reason });
       // A broker that answers is not away, whatever the client made of this message's answer.
-      else if (failure.kind === 'refused') flight.settle(await this.refusal({ event, subject, headers }, failure));
+      else if (failure.kind === 'refused') flight.settle(await this.judge({ event, headers }, failure));
       else flight.settle(failure.kind === 'away' ? { kind: 'later', reason: failure.reason } : failure);
     }
   }
 
-  /** Names size and limit. The limit is read now: one read at the start would bury events after an operator raised it. */
-  private async refusal({ event, headers }: Message, refused: Outcome): Promise<Outcome> {
+  /** A refusal for a size may be out of date. */
+  private async judge(message: Pick<Message, 'event' | 'headers'>, refused: Outcome): Promise<Outcome> {
     const connection = this.link.connection;
-    const { stream } = this.config.nats;
-    try {
-      if (!connection) return refused;
-      const manager = await jetstreamManager(connection, { checkAPI: false, timeout: 2_000 });
-      const { max_msg_size: limit, allow_atomic } = (await manager.streams.info(stream)).config;
-      this.topology = { atomic: allow_atomic === true, maxMessageSize: limit };
-      const bytes = bytesOf({ event, headers });
-      if (limit < 0 || bytes <= limit)
-        return { kind: 'later', reason: `the stream ${stream} refused its size, and takes it by now` };
-      return {
-        kind: 'refused',
-        reason: `it has ${bytes} bytes with its headers; the stream ${stream} takes ${limit}`,
-      };
-    } catch {
-      return refused;
-    }
+    const topology = connection && (await readTopology(connection, this.config.nats.stream).catch(() => undefined));
+    if (!topology) return refused;
+    this.topology = topology;
+    return sizeRefusal(message, this.config.nats.stream, topology.maxMessageSize);
   }
 
   /** The client wrote the batch's headers into ours; a single publish must not carry them. */
@@ -206,38 +191,6 @@ export class JetStreamBroker implements Broker {
     this.inFlight.add(flight);
     return flight;
   }
-}
-
-/** Something sent whose outcome is open. Settled once: by the answer, or by the loss of the connection. */
-class Flight {
-  settled = false;
-  constructor(
-    private readonly land: (outcome: Outcome) => void,
-    private readonly leave: () => void,
-  ) {}
-
-  settle(outcome: Outcome): void {
-    if (this.cancel()) this.land(outcome);
-  }
-
-  /** @returns false when it was settled before */
-  cancel(): boolean {
-    if (this.settled) return false;
-    this.settled = true;
-    this.leave();
-    return true;
-  }
-}
-
-/** @throws unless the broker has committed the whole batch: a batch that is only begun is dropped without a word. */
-async function sendBatch(js: JetStreamClient, messages: readonly Message[], timeout: number): Promise<void> {
-  const [first, ...rest] = messages;
-  const last = rest.pop();
-  if (!first || !last) throw new Error('a batch of fewer than two messages is never committed');
-  // The client's `msgID` option is ignored for all but the first message: the ids stand in the headers already.
-  const batch = await js.startBatch(first.subject, first.event.payload, { headers: first.headers, timeout });
-  for (const { event, subject, headers } of rest) batch.add(subject, event.payload, { headers });
-  await batch.commit(last.subject, last.event.payload, { headers: last.headers, timeout });
 }
 
 function settleAll(messages: readonly Message[], settle: Settle, outcome: Outcome): void {

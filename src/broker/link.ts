@@ -4,6 +4,7 @@ import type { Config } from '../config';
 import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
 import { natsLogin } from './credentials';
+import { OutageLog } from './outageLog';
 import { whyRefused } from './refusal';
 
 /** A broker that does not answer a ping for so long is away: publishing to it would only collect time-outs. */
@@ -17,8 +18,6 @@ const LOOK_EVERY_MS = 500;
  */
 export class NatsLink {
   up = false;
-  /** Why it is not up, in a sentence. */
-  reason: string;
   connection: NatsConnection | undefined;
 
   private readonly upListeners: (() => void)[] = [];
@@ -30,8 +29,7 @@ export class NatsLink {
   /** Counts disconnects: what was prepared before one may be gone with it. */
   private disconnects = 0;
   private readonly server: string;
-  /** The last thing that the log was told, so that an outage is one line and not one per look. */
-  private said: string | undefined;
+  private readonly outage: OutageLog;
 
   constructor(
     private readonly nats: Config['nats'],
@@ -42,7 +40,12 @@ export class NatsLink {
     private readonly ask: (connection: NatsConnection, timeoutMs: number) => Promise<unknown> = () => Promise.resolve(),
   ) {
     this.server = maskUrl(nats.url);
-    this.reason = `not connected to NATS at ${this.server} yet`;
+    this.outage = new OutageLog(nats, logger);
+  }
+
+  /** Why it is not up, in a sentence. */
+  get reason(): string {
+    return this.outage.reason;
   }
 
   onUp(listener: () => void): void {
@@ -66,13 +69,14 @@ export class NatsLink {
     } catch (error) {
       const refused = whyRefused(error, this.nats);
       if (refused) throw new Error(`NATS at ${this.server} ${refused}`, { cause: error });
-      this.sayUnusable(error);
+      this.outage.unusable(error);
       void this.keepOpening(options);
     }
   }
 
   async close(): Promise<void> {
     this.closed = true;
+    this.outage.close();
     this.up = false;
     await this.connection?.close().catch(() => undefined);
   }
@@ -137,7 +141,7 @@ export class NatsLink {
       try {
         await this.open(options);
       } catch (error) {
-        this.sayUnusable(error);
+        this.outage.unusable(error);
       }
     }
   }
@@ -178,8 +182,7 @@ export class NatsLink {
   private goUp(): void {
     if (this.up || this.closed) return;
     this.up = true;
-    if (this.said !== undefined) this.logger.info(`NATS at ${this.server} answers again`);
-    this.said = undefined;
+    this.outage.over();
     for (const listener of this.upListeners) listener();
   }
 
@@ -187,29 +190,10 @@ export class NatsLink {
     if (this.closed) return;
     if (this.up) {
       this.up = false;
-      this.say(reason);
+      this.outage.say(reason);
       for (const listener of this.downListeners) listener(reason);
     }
     void this.look();
-  }
-
-  private sayUnusable(error: unknown): void {
-    const refused = whyRefused(error, this.nats);
-    const { message, name, code } = error as NodeJS.ErrnoException;
-    // In TLS 1.3 a server judges a client's certificate last, and may only hang up; so does one that is on its way down.
-    const hungUp = code === 'ECONNRESET' || code === 'EPIPE' || name === 'TimeoutError';
-    const hint =
-      hungUp && this.nats.tlsCaFile
-        ? '; if that goes on, it may demand another client certificate: check NATS_TLS_CERT and NATS_TLS_KEY'
-        : '';
-    this.say(`NATS at ${this.server} ${refused ?? `cannot be used (${message.trim()}${hint})`}`);
-  }
-
-  private say(reason: string): void {
-    this.reason = reason;
-    if (reason === this.said || this.closed) return;
-    this.said = reason;
-    this.logger.warn(`${reason}; events wait until it answers, and no attempt is spent`);
   }
 
   private async prepared(): Promise<boolean> {
@@ -218,7 +202,7 @@ export class NatsLink {
       await this.prepare(this.connection);
       return true;
     } catch (error) {
-      this.sayUnusable(error);
+      this.outage.unusable(error);
       return false;
     }
   }

@@ -41,3 +41,11 @@ export function prepare(
 export function bytesOf({ event, headers }: Pick<Message, 'event' | 'headers'>): number {
   return Buffer.byteLength(event.payload) + headerBytes(headers);
 }
+
+/** For a message that the stream refused. @param limit of the stream as it is now: it may have been raised since */
+export function sizeRefusal(message: Pick<Message, 'event' | 'headers'>, stream: string, limit: number): Outcome {
+  const bytes = bytesOf(message);
+  return limit < 0 || bytes <= limit
+    ? { kind: 'later', reason: `the stream ${stream} refused its size, and takes it by now` }
+    : { kind: 'refused', reason: `it has ${bytes} bytes with its headers; the stream ${stream} takes ${limit}` };
+}

@@ -59,7 +59,17 @@ export async function ensureTopology(
         `nats consumer add ${name} ${durable} --pull --ack=explicit --max-deliver=${config.maxAttempts} --wait=${ackWaitMs / 1_000}s --defaults`,
     );
   }
-  return { atomic: stream.config.allow_atomic === true, maxMessageSize: stream.config.max_msg_size };
+  return topologyOf(stream);
+}
+
+/** What an operator may have changed since. @throws when JetStream does not answer within two seconds */
+export async function readTopology(connection: NatsConnection, stream: string): Promise<Topology> {
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: 2_000 });
+  return topologyOf(await manager.streams.info(stream));
+}
+
+function topologyOf({ config }: StreamInfo): Topology {
+  return { atomic: config.allow_atomic === true, maxMessageSize: config.max_msg_size };
 }
 
 async function ensureStream(

@@ -82,7 +82,7 @@ async function runDev(options: DevOptions): Promise<void> {
     if (stop.aborted) return;
     if (options.worker) {
       const { installRuntime } = await import('../temporal/runtime.js');
-      const { runWorker } = await import('../worker.js');
+      const { runWorker } = await import('../runWorker.js');
       const { loadHandlers } = await import('../handlers/loadHandlers.js');
       installRuntime(logger);
       const loaded = options.handlers === undefined ? {} : await loadHandlers(options.handlers);

@@ -7,7 +7,8 @@ import { DATABASE } from '../cli/variables';
 import { loadConfig } from '../config';
 import { wrongUse } from '../cli/failure';
 import { renderRoles } from '../cli/rolesPage';
-import { checkVersion, migrate } from '../postgres/migrate';
+import { checkVersion } from '../postgres/checkVersion';
+import { migrate } from '../postgres/migrate';
 import { DEFAULT_ROLES, roleStatements } from '../postgres/roles';
 
 interface MigrateOptions {

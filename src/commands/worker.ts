@@ -52,7 +52,7 @@ async function runWorkerVerb({ handlers }: { handlers?: string }): Promise<void>
   const config = loadConfig();
   const logger = createLogger(config.logLevel);
   const { installRuntime } = await import('../temporal/runtime.js');
-  const { runWorker } = await import('../worker.js');
+  const { runWorker } = await import('../runWorker.js');
   const { loadHandlers } = await import('../handlers/loadHandlers.js');
   installRuntime(logger, { metrics: config.metricsAddress !== 'off' });
   const loaded = handlers === undefined ? {} : await loadHandlers(handlers);

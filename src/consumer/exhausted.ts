@@ -1,3 +1,4 @@
+import { EXHAUSTED } from '../handlers/tellAttempt';
 import type { EventFields, Logger } from '../logger';
 
 /** Bounded: more events than an operator would ever read of at once. */
@@ -26,6 +27,6 @@ export class ExhaustedLog {
     const [oldest] = this.told;
     if (oldest !== undefined && this.told.size >= REMEMBERED) this.told.delete(oldest);
     this.told.add(key);
-    this.logger.error(exhausted, 'event exhausted max deliveries');
+    this.logger.error(exhausted, EXHAUSTED);
   }
 }

@@ -1,5 +1,5 @@
 import { MigrationError } from '../errors';
-import { checkVersion } from '../postgres/migrate';
+import { checkVersion } from '../postgres/checkVersion';
 import { fault, ok, unknown, warning, type Check, type Found } from './finding';
 
 export const schemaVersion: Check = {

@@ -1,6 +1,7 @@
 import { UNWRITTEN } from './bookkeeping';
 import type { Handler } from './defineHandler';
-import { Lane, STOPPING, type ClaimedTask, type LaneDeps } from './lane';
+import { Lane, type LaneDeps } from './lane';
+import { STOPPING, type ClaimedTask } from './task';
 import { readEvent } from './readEvent';
 import { runHandler } from './runHandler';
 

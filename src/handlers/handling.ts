@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { DeliveryDeps } from '../activities/delivery';
+import type { DeliveryDeps } from '../activities/deliverer';
 import type { Config } from '../config';
 import { Sweeper } from '../deliveries/sweeper';
 import { HandlerError } from '../errors';

@@ -1,42 +1,21 @@
 import { retryBackoff } from '../backoff';
 import type { Config } from '../config';
 import type { HandOver } from '../deliveries/handOver';
-import type { LedgerClaim, LedgerVerdict } from '../ledger/claim';
-import type { Loss } from '../ledger/leases';
-import type { EventFields, Logger } from '../logger';
+import type { LedgerVerdict } from '../ledger/claim';
+import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { Deferral } from '../telemetry/counters';
 import type { Metrics } from '../telemetry/metrics';
 import type { HandlerSpans } from '../tracing/handlerSpans';
-import type { WaitingDelivery } from '../workflows/deliveryMessages';
 import { AggregateQueue } from './aggregateQueue';
 import { UNWRITTEN, type Bookkeeping } from './bookkeeping';
 import { failureText, type RedactFailure } from './failureText';
-import type { IncomingEvent } from './incoming';
 import { newerVersion, type Reading } from './readEvent';
 import type { RecordedHandlers } from './recorded';
+import { endingGraceMs } from './runHandler';
 import type { Seats } from './seats';
-
-/** What became of one handler of one event. */
-export type TaskResult =
-  | { readonly kind: 'done' }
-  /** A delivery run sees it through; to be started with these, unless that has been done. */
-  | { readonly kind: 'handed over'; readonly deliveries: readonly WaitingDelivery[] }
-  | { readonly kind: 'returned'; readonly reason: string };
-
-/** One handler of one event. */
-export interface Task {
-  readonly event: IncomingEvent;
-  readonly resolve: (result: TaskResult) => void;
-}
-
-/** A task whose ledger claim is ours. */
-export interface ClaimedTask extends Task {
-  readonly claim: LedgerClaim;
-  readonly loss: Loss;
-  /** When the event was due, by `performance.now()`: its age was told by the database. NaN when nobody asked. */
-  readonly dueAt: number;
-}
+import { dueMs, STOPPING, UNKNOWN_SET, type ClaimedTask, type Task, type TaskResult } from './task';
+import { tellAttempt, WORKER_LOST } from './tellAttempt';
 
 export interface LaneDeps {
   readonly db: Database;
@@ -54,12 +33,6 @@ export interface LaneDeps {
 
 /** In progress at once, as a multiple of the concurrency: what runs, and twice as much claimed ahead of it. */
 export const AHEAD = 3;
-
-export const STOPPING: TaskResult = { kind: 'returned', reason: 'the worker stops' };
-export const UNKNOWN_SET: Extract<TaskResult, { kind: 'returned' }> = {
-  kind: 'returned',
-  reason: 'the recorded set of handlers cannot be read',
-};
 
 /** The way of all events through one handler: in order within an aggregate, many aggregates at a time. */
 export abstract class Lane {
@@ -214,21 +187,13 @@ export abstract class Lane {
 
   /** @param deferral why no attempt is spent, where none is */
   private async handOver(task: Task, given: Omit<HandOver, 'event' | 'handler'>, deferral?: Deferral): Promise<void> {
-    const { books, logger, metrics } = this.deps;
-    const delivery = await books.handOver({
-      ...given,
-      event: task.event,
-      handler: this.handlerName,
-    });
+    const { books, metrics } = this.deps;
+    const delivery = await books.handOver({ ...given, event: task.event, handler: this.handlerName });
     if (delivery === UNWRITTEN) return task.resolve(STOPPING);
     if (delivery && deferral) metrics?.handlingDeferred(this.handlerName, deferral);
-    if (delivery?.dead) metrics?.handlerExhausted(this.handlerName);
     if (delivery && given.attempts > 0) {
-      const { handler, attempts: attempt, reason, dead, dueInMs } = delivery;
       const { eventId, eventType } = task.event;
-      const about: EventFields = { eventId, eventType, handler, attempt };
-      if (dead) logger.error({ ...about, reason }, EXHAUSTED);
-      else logger.info({ ...about, reason, dueInMs: Math.round(dueInMs) }, TRIED_AGAIN);
+      tellAttempt(this.deps, { ...delivery, eventId, eventType, attempt: delivery.attempts });
     }
     if (!delivery) return this.askAgain(task);
     task.resolve({ kind: 'handed over', deliveries: [delivery] });
@@ -243,18 +208,3 @@ export abstract class Lane {
     this.add({ event, resolve });
   }
 }
-
-/** By whichever clock wrote it; compared by the database with its own. */
-function dueMs({ availableAt, occurredAt }: IncomingEvent): number {
-  return Date.parse(availableAt ?? occurredAt);
-}
-
-/** Between the signal at the end of a worker's grace and the moment in which what became of it is written. */
-export function endingGraceMs({ worker }: Config): number {
-  return 0.05 * worker.shutdownGraceMs;
-}
-
-export const WORKER_LOST = 'the worker was lost while it ran this handler';
-export const EXHAUSTED = 'event exhausted max deliveries';
-/** No warning: it is what retries are for, and a service that is down for a minute fails thousands. */
-export const TRIED_AGAIN = 'A handler failed and is tried again';

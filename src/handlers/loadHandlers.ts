@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { HandlerError } from '../errors';
-import type { RunWorkerOptions } from '../worker';
+import type { RunWorkerOptions } from '../runWorker';
 import { isHandler, type Handler } from './defineHandler';
 
 type Loaded = Pick<RunWorkerOptions, 'handlers' | 'events' | 'redactFailure' | 'archive'>;

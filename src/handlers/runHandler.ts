@@ -1,3 +1,4 @@
+import type { Config } from '../config';
 import type { Loss } from '../ledger/leases';
 import type { Metrics } from '../telemetry/metrics';
 import type { HandlerSpan, HandlerSpans } from '../tracing/handlerSpans';
@@ -22,6 +23,11 @@ export interface Run {
   readonly loss: Loss;
   readonly metrics?: Metrics | undefined;
   readonly spans: Pick<HandlerSpans, 'start'>;
+}
+
+/** Between the signal at the end of a worker's grace and the moment in which what became of it is written. */
+export function endingGraceMs({ worker }: Config): number {
+  return 0.05 * worker.shutdownGraceMs;
 }
 
 /** A handler was cut off: its time was over, its claim lost, or the worker stops. */

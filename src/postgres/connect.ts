@@ -2,10 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
-import type { Database } from './database';
+import { within } from '../within';
+import { checkVersion } from './checkVersion';
+import { openDatabase, type Database } from './database';
+import { migrateOrCheck } from './migrate';
 import { whyRefused } from './refusal';
+import { requirePrivileges } from './roles';
 
 const RETRY_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
  * Waits until PostgreSQL answers.
@@ -31,5 +36,20 @@ export async function connectDatabase(
         );
       await sleep(RETRY_MS, undefined, { signal });
     }
+  }
+}
+
+/** Waits for PostgreSQL and migrates, on a connection of its own: a migration may take as long as it needs. */
+export async function prepareDatabase(config: Config, logger: Logger, stopping: AbortSignal): Promise<void> {
+  const db = openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: 1 });
+  try {
+    await connectDatabase(db, config, logger, stopping);
+    const warn = (message: string) => logger.warn(message);
+    if (config.migrateAtStart) await migrateOrCheck(db, warn);
+    else await checkVersion(db, warn);
+    // Now, in one sentence: else the first claim would say it, in Temporal, again and again.
+    await requirePrivileges(db);
+  } finally {
+    await within(CLOSE_TIMEOUT_MS, db.close());
   }
 }

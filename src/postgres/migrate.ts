@@ -1,34 +1,14 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { MigrationError } from '../errors';
-import { binder, type Database, type Queryable } from './database';
-
-interface Migration {
-  readonly version: number;
-  readonly name: string;
-  /** An older build must not run past it. Said by a first line `-- breaking`. */
-  readonly breaking: boolean;
-  readonly sql: string;
-}
+import { checkVersion, refuseNewer } from './checkVersion';
+import { binder, type Database } from './database';
+import { appliedMigrations, codeOf, DIRECTORY, readMigrations, type Migration } from './migrations';
 
 export interface MigrateResult {
   /** Names of the migrations that this call applied. */
   readonly applied: readonly string[];
   readonly version: number;
-}
-
-const DIRECTORY = join(__dirname, '..', '..', 'migrations');
-
-function readMigrations(directory: string): Migration[] {
-  return readdirSync(directory)
-    .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
-    .sort()
-    .map((file) => {
-      const sql = readFileSync(join(directory, file), 'utf8');
-      return { version: Number(file.slice(0, 4)), name: file.slice(0, -4), breaking: /^-- breaking\b/.test(sql), sql };
-    });
 }
 
 /** Waits between tries, in milliseconds. Clashes of several migrating processes are over within a moment. */
@@ -138,85 +118,6 @@ async function ensureVersionTable(client: PoolClient, bind: (text: string) => st
   );
 }
 
-interface AppliedRow {
-  version: number;
-  name: string;
-  breaking: boolean;
-}
-
-async function appliedMigrations(client: Queryable, bind: (text: string) => string): Promise<AppliedRow[]> {
-  const { rows } = await client.query(
-    bind(
-      `/* outbox: read migrations */ SELECT version, name, breaking FROM :schema.outbox_migrations ORDER BY version`,
-    ),
-  );
-  return rows as AppliedRow[];
-}
-
-function refuseNewer(
-  done: readonly AppliedRow[],
-  known: readonly Migration[],
-  schema: string,
-  warn: (message: string) => void,
-): void {
-  const newest = known.at(-1)?.version ?? 0;
-  const unknown = done.filter((row) => row.version > newest);
-  if (unknown.length === 0) return;
-  const names = unknown.map((row) => row.name).join(', ');
-  const breaking = unknown.find((row) => row.breaking);
-  if (breaking) {
-    throw new MigrationError(
-      'newer-database',
-      `The schema ${schema} was migrated by a newer build past the breaking migration ${breaking.name}: run that build, this one would corrupt it.`,
-    );
-  }
-  warn(`The schema ${schema} was migrated by a newer build (${names}); none of that breaks this one, so it goes on.`);
-}
-
-/**
- * For processes without the privilege to migrate: checks that the schema is at this build's version.
- *
- * @throws MigrationError that names the command to run
- */
-export async function checkVersion(db: Database, warn: (message: string) => void = () => undefined): Promise<void> {
-  const known = readMigrations(DIRECTORY);
-  const bind = binder(db.schema);
-  let done: AppliedRow[];
-  try {
-    done = await appliedMigrations(db.pool, bind);
-  } catch (error) {
-    const code = codeOf(error) ?? '';
-    // Whoever may not look at what is there must not be sent to migrate.
-    if (code === '42501' && (await isThere(db))) {
-      throw new MigrationError(
-        'unreadable',
-        `The role in DATABASE_URL may not read the tables of schema ${db.schema}: let their owner run what \`outbox migrate --roles\` prints.`,
-        { cause: error },
-      );
-    }
-    if (!['42P01', '3F000', '42501'].includes(code)) throw error;
-    done = [];
-  }
-  refuseNewer(done, known, db.schema, warn);
-  const missing = known.filter((migration) => !done.some((row) => row.version === migration.version));
-  if (missing.length > 0) {
-    throw new MigrationError(
-      'outdated-database',
-      `The schema ${db.schema} lacks ${missing.map((migration) => migration.name).join(', ')}: run \`outbox migrate\` with a role that may create tables.`,
-    );
-  }
-}
-
-/** Catalogs are open to every role. */
-const THERE = `
-  /* outbox: look for version table */
-  SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                  WHERE n.nspname = $1 AND c.relname = 'outbox_migrations') AS there`;
-
-async function isThere(db: Database): Promise<boolean> {
-  return (await db.query<{ there: boolean }>(THERE, [db.schema])).rows[0]?.there ?? false;
-}
-
 /** Migrates where privileges allow; else checks the version. */
 export async function migrateOrCheck(
   db: Database,
@@ -231,9 +132,4 @@ export async function migrateOrCheck(
     }
     throw error;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
 }

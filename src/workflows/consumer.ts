@@ -8,8 +8,6 @@ import {
   log,
   patched,
   setCurrentDetails,
-  setDefaultSignalHandler,
-  setHandler,
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow';
@@ -17,7 +15,7 @@ import { retryBackoff } from '../backoff';
 import type { ReceiveResult } from '../consumer/outcome';
 import { consumerDetails } from './consumerDetails';
 import { readJoin } from './consumerJoin';
-import * as messages from './consumerMessages';
+import { listen } from './consumerListeners';
 import { ConsumerMemory, Member, type ConsumerInput } from './consumerState';
 import { consumerStepsOf } from './consumerSteps';
 import { isRollOverDue, rollOver } from './rollOver';
@@ -50,7 +48,7 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
   const show = () => setCurrentDetails(consumerDetails(memory.status(), memory.stateSince(new Date())));
   // Before the handlers are set: a join that came with the start is read in that moment, and served by itself.
   for (const member of memory.members.values()) void serve(member);
-  listen();
+  listen(memory, { join, pause, resume, wake: () => void wakes++, show });
   cancelRequested.catch(() => {
     memory.cancelled = true;
   });
@@ -200,23 +198,5 @@ async function run(input: ConsumerInput, cancelRequested: Promise<unknown>): Pro
     const changed = memory.resume();
     show();
     return changed;
-  }
-
-  function listen(): void {
-    setHandler(messages.statusQuery, () => memory.status(), { description: 'State, workers, totals, last error' });
-    setHandler(messages.joinSignal, (request: unknown) => join(request), { description: 'Sent by workers' });
-    setHandler(messages.pauseSignal, () => void pause(), { description: 'Receive nothing until resume' });
-    setHandler(messages.resumeSignal, () => void resume(), { description: 'Go on after a pause' });
-    setHandler(messages.wakeSignal, () => void wakes++, { description: 'End the waits for a broker early' });
-    setDefaultSignalHandler((name) =>
-      log.warn('A signal that the consumer does not know was ignored', { signal: name.slice(0, 100) }),
-    );
-    setHandler(messages.pauseUpdate, async () => {
-      const changed = pause();
-      await condition(() => memory.quiet || !memory.paused);
-      show();
-      return { changed };
-    });
-    setHandler(messages.resumeUpdate, () => ({ changed: resume() }));
   }
 }

@@ -1,22 +1,18 @@
 import {
   ActivityFailure,
   allHandlersFinished,
-  ApplicationFailure,
   CancellationScope,
   CancelledFailure,
   condition,
   isCancellation,
   log,
   setCurrentDetails,
-  setDefaultSignalHandler,
-  setHandler,
   sleep,
 } from '@temporalio/workflow';
 import { retryBackoff } from '../backoff';
 import type { BatchOutcome, ClaimResult } from '../relay/outcome';
 import { details } from './details';
-import * as messages from './messages';
-import { readReemit, readReemitAll, readReemitUpdate, reemitProblem } from './orders';
+import { listen } from './listeners';
 import { canBeCarried, carryOutNext, carryOutReemits } from './reemits';
 import { isRollOverDue, rollOver } from './rollOver';
 import { RelayMemory, type RelayInput } from './state';
@@ -48,7 +44,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
 
   const endClaim = () => openClaim?.cancel();
   const show = () => setCurrentDetails(details(memory.status(), memory.stateSince(new Date())));
-  receive();
+  listen(memory, { pause, wake });
   cancelRequested.catch(() => {
     memory.cancelled = true;
     endClaim();
@@ -177,68 +173,8 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
     return changed;
   }
 
-  function receive(): void {
-    setHandler(messages.statusQuery, () => memory.status(), {
-      description: 'State, lag, in flight, totals, last error',
-    });
-    setHandler(messages.pauseSignal, () => void pause(), { description: 'Publish nothing until resume' });
-    setHandler(messages.resumeSignal, () => void memory.resume(), { description: 'Go on after a pause' });
-    setHandler(messages.wakeSignal, wake, { description: 'End a long poll or a wait for the broker early' });
-    setHandler(
-      messages.reemitSignal,
-      (request: unknown) => {
-        const order = readReemit(request);
-        if (order) memory.orders.push(order);
-      },
-      { description: 'Revive dead letters: {"ids": ["<event id>", …]}' },
-    );
-    setHandler(
-      messages.reemitAllSignal,
-      (filter: unknown) => {
-        const read = readReemitAll(filter);
-        if ('filter' in read) memory.orders.push({ all: read.filter });
-        else log.warn(`A reemitAll signal was ignored: ${read.problem}`);
-      },
-      { description: 'Revive all dead letters, or those of a filter' },
-    );
-    setDefaultSignalHandler((name) =>
-      log.warn('A signal that the relay does not know was ignored', { signal: name.slice(0, 100) }),
-    );
-
-    setHandler(messages.pauseUpdate, async () => {
-      const changed = pause();
-      await condition(() => memory.quiet || !memory.paused);
-      return { changed };
-    });
-    setHandler(messages.resumeUpdate, () => ({ changed: memory.resume() }));
-    setHandler(
-      messages.reemitUpdate,
-      (request) => stepsOf(memory.timings).reemit(readReemitUpdate(request), 'update'),
-      {
-        validator: (request: unknown) => {
-          const problem = reemitProblem(request);
-          if (problem) reject(problem);
-        },
-      },
-    );
-    setHandler(
-      messages.reemitAllUpdate,
-      (filter?: messages.DeadLetterFilter) => stepsOf(memory.timings).reemitAll(filter ?? {}, 'update'),
-      {
-        validator: (filter?: messages.DeadLetterFilter) => {
-          const read = readReemitAll(filter);
-          if ('problem' in read) reject(read.problem);
-        },
-      },
-    );
-  }
-
   function wake(): void {
     woken = true;
     endClaim();
   }
-}
-
-function reject(problem: string): never {
-  throw ApplicationFailure.nonRetryable(problem, 'InvalidRequest');
 }

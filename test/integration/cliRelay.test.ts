@@ -93,12 +93,19 @@ test('an unknown namespace is named', async () => {
   expect(stderr).toMatch(/has no namespace nosuch: create it, or set TEMPORAL_NAMESPACE/);
 });
 
-test('worker runs until SIGTERM and then exits with 0', async () => {
-  const child = spawnCli(['worker'], outbox.settings);
-  let stderr = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const exited = new Promise((resolve) => child.once('close', resolve));
-  await eventually(() => stderr.includes('The worker is ready'), 100_000, 'a ready worker');
-  child.kill('SIGTERM');
-  expect(await exited).toBe(0);
-}, 120_000);
+test.each([
+  ['`outbox worker`', 'cli.js', ['worker']],
+  ['the program worker.js', 'worker.js', []],
+] as const)(
+  '%s runs until SIGTERM and then exits with 0',
+  async (_, program, args) => {
+    const child = spawnCli(args, outbox.settings, program);
+    let stderr = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const exited = new Promise((resolve) => child.once('close', resolve));
+    await eventually(() => stderr.includes('The worker is ready'), 100_000, 'a ready worker');
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+  },
+  120_000,
+);

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { loadConfig, type Config } from '../../src/config';
 import type { Logger } from '../../src/logger';
 import { installRuntime } from '../../src/temporal/runtime';
-import { runWorker, type RunWorkerOptions } from '../../src/worker';
+import { runWorker, type RunWorkerOptions } from '../../src/runWorker';
 import type { RelayStatus } from '../../src/workflows/messages';
 import { cloneDatabase, underRoles, type TestDatabase } from './database';
 import { testEnvironment } from './environment';

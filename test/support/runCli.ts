@@ -15,11 +15,15 @@ const NOWHERE = '127.0.0.1:1';
  * The built command, with nothing of the caller's settings but what `env` gives. Built, as the workers that tests spawn:
  * from the sources each of some hundreds of calls would take twice the CPU time.
  */
-export function spawnCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+export function spawnCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  program: 'cli.js' | 'worker.js' = 'cli.js',
+): ChildProcess {
   const outside = Object.entries(process.env).filter(
     ([name]) => !/^(OUTBOX_|NATS_|TEMPORAL_|DATABASE_URL|EVENT_|FORCE_COLOR|NODE_OPTIONS|CI$)/.test(name),
   );
-  return spawn(process.execPath, [join('dist', 'cli.js'), ...args], {
+  return spawn(process.execPath, [join('dist', program), ...args], {
     cwd: join(__dirname, '..', '..'),
     env: {
       ...Object.fromEntries(outside),

@@ -4,7 +4,7 @@ import { settingsOf, temporalSettingsOf } from '../../src/cli/settings';
 import { loadConfig } from '../../src/config';
 
 test('`outbox config` shows every variable that is read', () => {
-  const source = readFileSync(join(__dirname, '..', '..', 'src', 'config.ts'), 'utf8');
+  const source = readFileSync(join(__dirname, '..', '..', 'src', 'config', 'environment.ts'), 'utf8');
   const read = [...source.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, variable]) => variable);
   expect(read.length).toBeGreaterThan(30);
   expect(settingsOf(loadConfig({}), {}).map(({ variable }) => variable)).toEqual(read);

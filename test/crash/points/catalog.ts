@@ -25,9 +25,9 @@ export const POINTS: readonly Point[] = [
 
   ...pointsOf('publish', NATS, {
     'nats publish': ['broker/jetstream.ts publishOne publish'],
-    'nats batch begin': ['broker/jetstream.ts sendBatch startBatch'],
-    'nats batch add': ['broker/jetstream.ts sendBatch add'],
-    'nats batch commit': ['broker/jetstream.ts sendBatch commit'],
+    'nats batch begin': ['broker/atomicBatch.ts sendBatch startBatch'],
+    'nats batch add': ['broker/atomicBatch.ts sendBatch add'],
+    'nats batch commit': ['broker/atomicBatch.ts sendBatch commit'],
   }),
 
   ...pointsOf('mark', BOTH, { 'sql mark done': [], 'sql mark some done': [], 'sql free': [], 'sql wake relay': [] }),

@@ -1,0 +1,58 @@
+import { types } from 'node:util';
+import { EnqueueError } from '../errors';
+import { measureJson } from './measureJson';
+import { quote, textFlaw, type Refuse } from './refuse';
+
+/**
+ * PostgreSQL with its default `max_stack_depth` gives up at about 13,000 levels, by an error that aborts the caller's
+ * transaction; `JSON.stringify` gives up at 2,000 or at 20,000, as the process was started. A limit below all of them
+ * refuses the same payloads everywhere.
+ */
+const MAX_DEPTH = 1_000;
+
+/** The payload as JSON. What PostgreSQL cannot store, and numbers that a reader would get changed, are refused. */
+export function encodePayload(payload: unknown, maxBytes: number, refuse: Refuse): string {
+  const check = (key: string, given: unknown): unknown => {
+    // JSON.stringify unwraps `new String(…)` and the like only after this function has seen them.
+    const value = types.isBoxedPrimitive(given) ? (given.valueOf() as unknown) : given;
+    const at = () => (key === '' ? 'the payload' : `the payload's ${quote(key)}`);
+    const keyFlaw = textFlaw(key);
+    if (keyFlaw) refuse('invalid-text', `a key of the payload holds ${keyFlaw}`);
+    if (typeof value === 'string') {
+      const flaw = textFlaw(value);
+      if (flaw) refuse('invalid-text', `${at()} holds ${flaw}`);
+    } else if (typeof value === 'number') {
+      if (!Number.isFinite(value)) refuse('unsafe-number', `${at()} is ${value}, which JSON has no number for`);
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        refuse('unsafe-number', `${at()} is an integer past 2^53, which a reader would round; send it as text`);
+      }
+    } else if (typeof value === 'bigint') {
+      refuse('unsafe-number', `${at()} is a bigint, which JSON has no form for; send it as text`);
+    }
+    return value;
+  };
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(payload, check);
+  } catch (error) {
+    if (error instanceof EnqueueError) throw error;
+    if (error instanceof RangeError && /call stack/i.test(error.message))
+      refuse('too-large', 'its payload is nested too deeply', error);
+    if (error instanceof RangeError && /string length/i.test(error.message))
+      refuse('too-large', 'its payload is longer than any text can be', error);
+    if (error instanceof TypeError && /circular/i.test(error.message))
+      refuse('circular', 'its payload refers to itself', error);
+    refuse('invalid-event', 'its payload could not be turned into JSON (a toJSON or a getter threw)', error);
+  }
+  if (text === undefined)
+    return refuse('invalid-event', `its payload is ${typeof payload}, which JSON has no form for`);
+  const { bytes, depth } = measureJson(text);
+  if (depth > MAX_DEPTH) refuse('too-large', `its payload is nested ${depth} levels deep; ${MAX_DEPTH} is the limit`);
+  if (bytes > maxBytes) {
+    refuse(
+      'too-large',
+      `its payload has ${bytes} bytes as PostgreSQL prints it; ${maxBytes} is the limit (OUTBOX_MAX_PAYLOAD_BYTES)`,
+    );
+  }
+  return text;
+}
