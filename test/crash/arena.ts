@@ -95,8 +95,10 @@ export class Arena {
         }
       }
       await visit.heal?.(world, ids);
-      await atRest(world, ids);
-      await verify(world, { ids, deaths: this.deaths, entered: !visit.unentered });
+      const { unentered = false, skipped = false } = visit;
+      const expected = { ids, deaths: this.deaths, entered: !unentered, skipped };
+      await atRest(world, ids, { skipped });
+      await verify(world, expected);
       for (const worker of await Promise.all(this.workers)) alive(worker);
     } catch (error) {
       const workers = (await Promise.allSettled(this.workers)).flatMap((one) => ('value' in one ? [one.value] : []));
@@ -119,7 +121,7 @@ export class Arena {
     if (gate !== undefined) world.write(gate, '');
     const stopped = stops ? await toStop(world, workers, ids, stops) : [];
     for (const { child } of stopped) child.kill('SIGTERM');
-    const acting = visit.act?.(world, ids);
+    const acting = visit.act?.(world, ids, when);
     acting?.catch(() => undefined);
     const died = await death();
     this.deaths.push(died);

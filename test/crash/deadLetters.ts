@@ -1,8 +1,9 @@
 import { eventually } from '../support/eventually';
 import { runCommand } from './command';
-import { PATIENCE_MS, type CrashWorld } from './world';
+import { PATIENCE_MS, type CrashWorld, type Fault } from './world';
 
 type Arrange = (world: CrashWorld, ids: readonly string[]) => Promise<unknown>;
+type Act = (world: CrashWorld, ids: readonly string[], side: Fault['when']) => Promise<unknown>;
 
 /** Events that nobody has claimed yet become dead letters of all of their handlers, as delivery runs leave them. */
 export async function deadOfHandlers({ db, outbox }: CrashWorld, ids: readonly string[]): Promise<void> {
@@ -49,26 +50,47 @@ export const reemitAll =
     await world.outbox.relay().executeUpdate('reemitAll', { args: [{}] });
   };
 
+interface Answer {
+  readonly revived: string[] | number;
+  readonly refused?: readonly { readonly id: string; readonly reason: string }[];
+}
+
+/** All ways to say that there is nothing to revive, and no other refusal. */
+const NO_DEAD_LETTER = /^\w+: (it is not a dead letter|.*there is nothing to revive$|somebody else revived it)/;
+
 /**
- * The command is killed; asked again it says of each event that it revives it, or that it is no dead letter any more.
+ * The command is killed; asked again it revives each event, or says that it is no dead letter any more. A command that died
+ * before it asked has revived none; one that died behind the statement that it sent itself has revived all.
  *
  * @param way through the relay, or without Temporal through the database
  */
 export const reemitByCommand =
-  (arrange: Arrange, of: 'ids' | 'all', way: 'relay' | 'database'): Arrange =>
-  async (world, ids) => {
+  (arrange: Arrange, of: 'ids' | 'all', way: 'relay' | 'database'): Act =>
+  async (world, ids, side) => {
     await arrange(world, ids);
     const settings = way === 'database' ? { TEMPORAL_ADDRESS: '127.0.0.1:1' } : {};
     const order = ['reemit', '--json', ...(of === 'all' ? ['--all'] : ids)];
     const first = await runCommand(world, order, settings);
     if (first.code !== null) throw new Error(`the command was not killed, and said: ${first.output}`);
-    const again = await eventually(
-      async () => {
-        const ended = await runCommand(world, order, settings);
-        return ended.output.includes('"revived"') ? ended : undefined;
-      },
-      PATIENCE_MS,
-      'a second try',
-    );
-    if (of === 'ids') for (const id of ids) expect(again.output).toContain(id);
+    const ask = () =>
+      eventually(
+        async () => {
+          const { stdout } = await runCommand(world, order, settings);
+          return JSON.parse(stdout) as Answer;
+        },
+        PATIENCE_MS,
+        'an answer to the second try',
+      );
+    const { revived, refused = [] } = await ask();
+    const left = side === 'before' ? ids.length : way === 'database' ? 0 : undefined;
+    if (of === 'all') {
+      expect(revived).toBe(left ?? revived);
+      expect(revived).toBeLessThanOrEqual(ids.length);
+      expect(await ask()).toMatchObject({ revived: 0 });
+      return;
+    }
+    const again = revived as string[];
+    expect(again).toHaveLength(left ?? again.length);
+    expect([...again, ...refused.map(({ id }) => id)].sort()).toEqual([...ids].sort());
+    expect(refused.filter(({ reason }) => !NO_DEAD_LETTER.test(reason))).toEqual([]);
   };

@@ -3,11 +3,14 @@ import { eventually } from '../support/eventually';
 import { arenas } from './arena';
 import { deadOfHandlers, deadOfRelay, reemitAll, reemitByCommand, reemitBySignal } from './deadLetters';
 import { fails, few, held } from './eventsOf';
+import { skipByCommand, skipBySignal } from './skips';
 import type { Visit } from './visit';
 import { PATIENCE_MS, type CrashWorld } from './world';
 
 const external = '"external"';
 const transactional = '"transactional"';
+
+const START = 'temporal SignalWithStartWorkflowExecution deliverEvent';
 
 const inside = (handler: string): readonly Visit[] =>
   ['handler begin', 'handler middle', 'handler end'].map((point) => ({
@@ -26,6 +29,14 @@ const deliveryRun: readonly Visit[] = [
   { point: 'sql settle row', by: 'at the end of a run', events: held('settled'), gate: 'settled' },
   { point: 'sql take orphans', events: fails(1) },
   {
+    point: 'sql forsake orphans',
+    events: fails(1),
+    // Temporal is away for those who would start their runs, and there again for the sweep.
+    arrange: (world) => Promise.resolve(world.write('refused', START)),
+    heal: (world) => Promise.resolve(world.remove('refused')),
+  },
+  { point: 'sql skip', by: 'by signal', events: fails(8), act: skipBySignal, skipped: true },
+  {
     point: 'sql drop delivery',
     by: 'of what was finished after all',
     events: events(2, (n) => ({ type: 'Outside', aggregateId: `a${n}`, payload: { fails: 5 } })),
@@ -37,7 +48,8 @@ const deliveryRun: readonly Visit[] = [
 /** Not due for an hour, so that they can be made dead letters first. */
 const later = few.map((event) => ({ ...event, availableAt: new Date(Date.now() + 3_600_000) }));
 
-const reemits: readonly Visit[] = [
+const ordered: readonly Visit[] = [
+  { point: 'sql skip', by: 'by command', events: later.slice(0, 2), act: skipByCommand, skipped: true },
   { point: 'sql re-emit', by: 'of handlers, by signal', events: later, act: reemitBySignal(deadOfHandlers) },
   { point: 'sql re-emit', by: 'of the relay, by signal', events: later, act: reemitBySignal(deadOfRelay) },
   {
@@ -48,6 +60,12 @@ const reemits: readonly Visit[] = [
   },
   { point: 'sql re-emit all of handlers', events: later, act: reemitAll(deadOfHandlers) },
   { point: 'sql re-emit all of the relay', events: later, act: reemitAll(deadOfRelay) },
+  {
+    point: 'sql re-emit all of the relay',
+    by: 'by command, without Temporal',
+    events: later,
+    act: reemitByCommand(deadOfRelay, 'all', 'database'),
+  },
   {
     point: 'temporal UpdateWorkflowExecution reemit',
     events: later,
@@ -64,10 +82,10 @@ describe('a process killed at any point of a delivery run and of a re-emit: noth
   arenas(
     'db',
     ['delivery run', 're-emit'],
-    [...deliveryRun, { point: 'sql revive rows', events: fails(1) }, ...reemits],
+    [...deliveryRun, { point: 'sql revive rows', events: fails(1) }, ...ordered],
     2,
   );
-  arenas('nats', ['delivery run', 're-emit'], [...deliveryRun, ...reemits], 2);
+  arenas('nats', ['delivery run', 're-emit'], [...deliveryRun, ...ordered], 2);
 });
 
 /** As if the worker that had the claim before had come to its end after all. */

@@ -10,13 +10,14 @@ export function statementName(text) {
 
 const NATS_LOOKS = /^\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET)\b/;
 
-export function natsEffect(subject, body, headers) {
+/** @param reply where the answer is to go: the stream's, without which nobody says that it has the message */
+export function natsEffect(subject, body, headers, reply) {
   if (NATS_LOOKS.test(subject)) return undefined;
   const advisories = /_ADVISORIES\b/.test(subject) ? 'advisories ' : '';
   if (subject.startsWith('$JS.ACK.')) return `nats ${advisories}${/^[-+]\w+/.exec(body)?.[0] ?? '+ACK'}`;
   const [, of, what] = /^\$JS\.API\.(STREAM|CONSUMER)\.(?:DURABLE\.)?(MSG\.\w+|\w+)/.exec(subject) ?? [];
   if (of) return `nats ${advisories}${of}.${what}`;
-  if (!headers?.has('Nats-Batch-Id')) return 'nats publish';
+  if (!headers?.has('Nats-Batch-Id')) return reply ? 'nats publish' : 'nats core publish';
   if (headers.has('Nats-Batch-Commit')) return 'nats batch commit';
   return headers.get('Nats-Batch-Sequence') === '1' ? 'nats batch begin' : 'nats batch add';
 }

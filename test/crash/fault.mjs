@@ -24,7 +24,7 @@ if (directory && isMainThread) {
   globalThis.crashPoint = (name, text, when = 'before') => {
     dieIf(reached(name, when, text));
   };
-  await wrapStatements(known, new RegExp(writes));
+  await wrapStatements(known, new RegExp(writes, 'i'));
   await wrapMessages(known);
   await wrapReceipts();
   wrapCalls(known);
@@ -53,6 +53,15 @@ function readPlan() {
     return JSON.parse(readFileSync(join(directory, 'plan.json'), 'utf8'));
   } catch {
     return undefined;
+  }
+}
+
+/** Calls that fail before they are out, as if their server were away, while `refused` names them. */
+function isRefused(effect) {
+  try {
+    return readFileSync(join(directory, 'refused'), 'utf8') === effect;
+  } catch {
+    return false;
   }
 }
 
@@ -124,7 +133,7 @@ async function wrapMessages(known) {
   const { publish } = ProtocolHandler.prototype;
   ProtocolHandler.prototype.publish = function (subject, data, options) {
     const body = typeof data === 'string' ? data : Buffer.from(data ?? '').toString();
-    const effect = natsEffect(subject, body, options?.headers);
+    const effect = natsEffect(subject, body, options?.headers, options?.reply);
     if (effect === undefined) return publish.call(this, subject, data, options);
     if (!known.has(effect)) stranger(effect, subject);
     const said = `${subject} ${body.slice(0, 200)}`;
@@ -174,6 +183,7 @@ function wrapCalls(known) {
     const payloads = (request.signalInput ?? request.request?.input?.args ?? request.input)?.payloads ?? [];
     const said = payloads.map(({ data }) => Buffer.from(data ?? '').toString()).join(' ');
     if (!known.has(effect)) stranger(effect, said);
+    if (isRefused(effect)) return Promise.reject(new Error(`${effect} is refused for this test`));
     dieIf(reached(effect, 'before', said));
     const plan = reached(effect, 'after', said);
     const result = call();

@@ -21,6 +21,7 @@ const OF_STREAM: readonly Visit[] = [
   { point: 'nats CONSUMER.CREATE', by: 'a new one', events: [], arrange: withoutConsumer },
   { point: 'nats CONSUMER.CREATE', by: 'a changed one', events: [], settings: { OUTBOX_ACK_WAIT_MS: '3000' } },
   { point: 'nats advisories STREAM.CREATE', events: [], arrange: withoutAdvisories },
+  { point: 'nats advisories STREAM.UPDATE', events: [], arrange: advisoriesOfAnother },
   { point: 'nats advisories CONSUMER.CREATE', events: [], arrange: withoutAdvisories },
   { point: 'temporal SignalWithStartWorkflowExecution consumer', events: [] },
 ];
@@ -126,4 +127,14 @@ async function withoutConsumer({ outbox }: CrashWorld): Promise<void> {
 
 async function withoutAdvisories({ outbox }: CrashWorld): Promise<void> {
   await outbox.manager.streams.delete(`${outbox.config().nats.stream}_ADVISORIES`).catch(() => undefined);
+}
+
+/** Another schema's consumer has made it, for itself. */
+async function advisoriesOfAnother(world: CrashWorld): Promise<void> {
+  await withoutAdvisories(world);
+  const { stream } = world.outbox.config().nats;
+  await world.outbox.manager.streams.add({
+    name: `${stream}_ADVISORIES`,
+    subjects: [`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream}.another`],
+  });
 }

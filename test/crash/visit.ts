@@ -14,11 +14,13 @@ export interface Situation {
   /** Before anything is enqueued. */
   readonly arrange?: (world: CrashWorld) => Promise<void>;
   /** Once the events are there and the plan is made. */
-  readonly act?: (world: CrashWorld, ids: readonly string[]) => Promise<unknown>;
+  readonly act?: (world: CrashWorld, ids: readonly string[], side: Fault['when']) => Promise<unknown>;
   /** After the deaths, and before everything is waited for. */
   readonly heal?: (world: CrashWorld, ids: readonly string[]) => Promise<unknown>;
   /** The events were not handled by the handlers, so that these have written nothing down. */
   readonly unentered?: boolean;
+  /** Their handlers, which fail, are given up on purpose: none comes to its end, and what tells of it stays. */
+  readonly skipped?: boolean;
   /** Of its workers; visits with the same settings share them. */
   readonly settings?: Settings;
 }

@@ -1,31 +1,11 @@
 import { join } from 'node:path';
 import ts from 'typescript';
-import { WRITES } from '../crash/points/point';
 import { clientEffect } from './clientMethods';
+import { Found, fragmentsOf, isStatement, isText, type Scan } from './foundEffects';
 import { ROOT } from './markdown';
-
-/** A place in `src/` that changes something outside the process, or that nobody has judged yet. */
-export interface SourceEffect {
-  /** Of a statement: `sql <its name>`. Of a call: `<file> <function> <method>`, with a number from the second on. */
-  readonly key: string;
-  readonly at: string;
-  /** Why it is one, or what is wrong with it. */
-  readonly what: string;
-}
-
-export interface Scan {
-  readonly effects: readonly SourceEffect[];
-  /** Names of all statements, also of those that only read. */
-  readonly statements: readonly string[];
-  /** Statements without a name, with the text where they begin. */
-  readonly unnamed: readonly string[];
-}
 
 /** Where the text of a file that is only given to the scanner stands, as if it were there. */
 export const EXAMPLE = 'src/example.ts';
-
-const STATEMENT =
-  /^\s*(?:\/\* outbox: (?<name>[^*]+) \*\/)?\s*(?:\$\{|(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|COPY|CREATE|ALTER|DROP|TRUNCATE|LOCK|BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|LISTEN|UNLISTEN|NOTIFY|SET|GRANT|REVOKE|VACUUM|ANALYZE|REINDEX|CALL|DO)\b)/;
 
 /**
  * Reads all of `src/` with the types that its calls have, so that a call of a client is found whatever the variable is
@@ -61,7 +41,7 @@ export class Scanner {
     for (const { file, path } of files) {
       const visit = (node: ts.Node): void => {
         if (isText(node)) found.text(node, path);
-        else if (ts.isCallExpression(node)) this.call(node, path, found);
+        this.name(node, path, found);
         ts.forEachChild(node, visit);
       };
       visit(file);
@@ -69,85 +49,104 @@ export class Scanner {
     return found;
   }
 
-  private call(node: ts.CallExpression, path: string, found: Found): void {
-    let callee: ts.Expression = node.expression;
-    while (ts.isParenthesizedExpression(callee) || ts.isAsExpression(callee)) callee = callee.expression;
-    const name = ts.isPropertyAccessExpression(callee) ? callee.name : callee;
-    if (!ts.isIdentifier(name)) return;
-    const symbol = this.checker.getSymbolAtLocation(name);
-    const declared = symbol?.declarations?.[0];
-    if (!symbol || !declared) return;
-    const at = { file: declared.getSourceFile().fileName, owner: ownerOf(declared), method: symbol.name };
-    const type = callee === name ? this.checker.getTypeAtLocation(name).aliasSymbol?.name : undefined;
-    const what = type === 'Archive' ? 'calls the archive of a user' : clientEffect(at, argumentOf(node));
-    if (what) found.call(node, path, type === 'Archive' ? 'archive' : symbol.name, what);
+  /**
+   * What is named and not only what is called: a method that is taken out of its object, or handed to somebody else, is
+   * called later by another name.
+   */
+  private name(node: ts.Node, path: string, found: Found): void {
+    if (ts.isElementAccessExpression(node)) return this.anyName(node, path, found);
+    const named = this.namedBy(node);
+    if (!named) return;
+    const call = callOf(node);
+    const type = call && this.checker.getTypeAtLocation(node).aliasSymbol?.name;
+    if (type === 'Archive') return found.call(node, path, 'archive', 'calls the archive of a user');
+    const statement = call && this.isRead(call.arguments[0]) ? 'read' : 'not read';
+    // A function that sends what it is given.
+    if (type === 'Runner' && statement === 'not read')
+      return found.call(node, path, named.name, 'sends a statement whose text is not read here');
+    for (const declared of named.declarations ?? []) {
+      const { fileName: file } = declared.getSourceFile();
+      // What is the project's own does something where it is called, and that is found by what it does there.
+      if (!this.isFunction(declared, node) || (!call && !file.includes('/node_modules/'))) continue;
+      const what = clientEffect({ file, owner: ownerOf(declared), method: named.name }, statement);
+      if (what) return found.call(node, path, named.name, what);
+    }
+  }
+
+  /** A method whose name is made at run time. */
+  private anyName(node: ts.ElementAccessExpression, path: string, found: Found): void {
+    const call = node.parent;
+    if (ts.isStringLiteralLike(node.argumentExpression) || !ts.isCallExpression(call) || call.expression !== node)
+      return;
+    const file = this.checker.getResolvedSignature(call)?.declaration?.getSourceFile().fileName ?? '';
+    const what = clientEffect({ file, owner: '', method: 'any method' }, 'not read');
+    if (what) found.call(node, path, 'any', what);
+  }
+
+  private namedBy(node: ts.Node): ts.Symbol | undefined {
+    const { parent } = node;
+    if (ts.isStringLiteralLike(node) && ts.isElementAccessExpression(parent) && parent.argumentExpression === node)
+      return this.checker.getSymbolAtLocation(node);
+    if (!ts.isIdentifier(node) || isDeclaring(node)) return undefined;
+    if (ts.isBindingElement(parent) && ts.isObjectBindingPattern(parent.parent)) {
+      if ((parent.propertyName ?? parent.name) !== node) return undefined;
+      return this.checker.getPropertyOfType(this.checker.getTypeAtLocation(parent.parent), node.text);
+    }
+    return this.resolve(this.checker.getSymbolAtLocation(node));
+  }
+
+  private isFunction(declared: ts.Declaration, at: ts.Node): boolean {
+    if (ts.isMethodDeclaration(declared) || ts.isMethodSignature(declared) || ts.isFunctionDeclaration(declared))
+      return true;
+    const isValue =
+      ts.isPropertySignature(declared) ||
+      ts.isPropertyDeclaration(declared) ||
+      ts.isVariableDeclaration(declared) ||
+      ts.isGetAccessor(declared);
+    return isValue && this.checker.getTypeAtLocation(at).getCallSignatures().length > 0;
+  }
+
+  /**
+   * Whether the text of a statement is one that `Found.text` sees: a literal, a constant, or what a function of one line
+   * makes of one; perhaps with the schema put in.
+   */
+  private isRead(given: ts.Node | undefined): boolean {
+    if (!given) return false;
+    if (isText(given)) return isStatement(given);
+    if (ts.isCallExpression(given)) {
+      const called = given.expression.getText();
+      if (called === 'bind' || called.startsWith('binder(')) return this.isRead(given.arguments[0]);
+      const declared = this.declarationOf(given.expression);
+      const [step] = declared && ts.isFunctionDeclaration(declared) ? (declared.body?.statements ?? []) : [];
+      return step !== undefined && ts.isReturnStatement(step) && this.isRead(step.expression);
+    }
+    const declared = this.declarationOf(given);
+    const isConstant = declared && ts.isVariableDeclaration(declared) && declared.parent.flags & ts.NodeFlags.Const;
+    return Boolean(isConstant) && this.isRead((declared as ts.VariableDeclaration).initializer);
+  }
+
+  private declarationOf(node: ts.Node): ts.Declaration | undefined {
+    return this.resolve(ts.isIdentifier(node) ? this.checker.getSymbolAtLocation(node) : undefined)?.declarations?.[0];
+  }
+
+  private resolve(symbol: ts.Symbol | undefined): ts.Symbol | undefined {
+    return symbol && symbol.flags & ts.SymbolFlags.Alias ? this.checker.getAliasedSymbol(symbol) : symbol;
   }
 }
 
-class Found implements Scan {
-  readonly effects: SourceEffect[] = [];
-  readonly statements: string[] = [];
-  readonly unnamed: string[] = [];
-
-  constructor(private readonly fragments: ReadonlyMap<string, string>) {}
-
-  text(node: ts.StringLiteralLike | ts.TemplateExpression, path: string): void {
-    const raw = node.getText().slice(1, -1);
-    const { groups } = STATEMENT.exec(raw) ?? {};
-    if (!groups || (groups.name === undefined && (/^\s*\$\{/.test(raw) || isNoStatement(node, path, raw)))) return;
-    const whole = raw.replace(/\$\{(\w+)\}/g, (hole, name: string) => this.fragments.get(name) ?? hole);
-    const at = placeOf(node, path);
-    if (groups.name === undefined) this.unnamed.push(`${at}: ${raw.trim().slice(0, 60)}`);
-    else this.statements.push(groups.name);
-    // What stands in a file of `migrations/` is not seen here.
-    if (WRITES.test(whole.replace(/\/\*.*?\*\//, '')) || /^\s*\/\*[^*]*\*\/\s*\$\{/.test(raw))
-      this.effects.push({ key: `sql ${groups.name ?? 'without a name'}`, at, what: 'is a statement that writes' });
-  }
-
-  call(node: ts.CallExpression, path: string, method: string, what: string): void {
-    const key = `${path} ${functionAround(node)} ${method}`;
-    const times = this.effects.filter((other) => other.key.replace(/ \d+$/, '') === key).length;
-    this.effects.push({ key: times === 0 ? key : `${key} ${times + 1}`, at: placeOf(node, path), what });
-  }
+/** The call of what a node names. */
+function callOf(node: ts.Node): ts.CallExpression | undefined {
+  let callee = node;
+  const { parent } = node;
+  if ((ts.isPropertyAccessExpression(parent) && parent.name === node) || ts.isElementAccessExpression(parent))
+    callee = parent;
+  while (ts.isParenthesizedExpression(callee.parent) || ts.isAsExpression(callee.parent)) callee = callee.parent;
+  return ts.isCallExpression(callee.parent) && callee.parent.expression === callee ? callee.parent : undefined;
 }
 
-/** Constants whose text becomes a part of others. */
-function fragmentsOf(files: readonly ts.SourceFile[]): Map<string, string> {
-  const fragments = new Map<string, string>();
-  const visit = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) && node.initializer && isText(node.initializer))
-      fragments.set(node.name.getText(), node.initializer.getText().slice(1, -1));
-    ts.forEachChild(node, visit);
-  };
-  files.forEach(visit);
-  return fragments;
-}
-
-/** Begins like a statement and is none that is sent. */
-function isNoStatement(node: ts.Node, path: string, raw: string): boolean {
-  // Printed, for a person to run.
-  if (['cli/rolesPage.ts', 'postgres/roles.ts'].includes(path)) return true;
-  if (path === 'doctor/privileges.ts' && raw.startsWith('GRANT ')) return true;
-  // A part of others, which have the name.
-  return ts.isVariableDeclaration(node.parent) && node.parent.name.getText() === 'REVIVE_DELIVERY';
-}
-
-function isText(node: ts.Node): node is ts.StringLiteralLike | ts.TemplateExpression {
-  return ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
-}
-
-/** The first argument of a call: its text, when it is a literal or a constant, perhaps with the schema put in. */
-function argumentOf({ arguments: [first] }: ts.CallExpression): 'text' | 'other' {
-  let argument: ts.Node | undefined = first;
-  while (
-    argument &&
-    ts.isCallExpression(argument) &&
-    /^(bind|binder\(schema\)|begin)$/.test(argument.expression.getText())
-  )
-    argument = argument.expression.getText() === 'begin' ? argument.expression : argument.arguments[0];
-  if (!argument) return 'other';
-  const isConstant = ts.isIdentifier(argument) && /^[A-Z_]+$|^begin$/.test(argument.text);
-  return isText(argument) || isConstant ? 'text' : 'other';
+/** Where a name is brought in or given, and nothing is done with it. */
+function isDeclaring({ parent }: ts.Identifier): boolean {
+  return ts.isImportSpecifier(parent) || ts.isImportClause(parent) || ts.isNamespaceImport(parent);
 }
 
 /** The type that declares a member. */
@@ -157,17 +156,4 @@ function ownerOf(declared: ts.Node): string {
       return node.name?.text ?? '';
   }
   return '';
-}
-
-function functionAround(start: ts.Node): string {
-  for (let node = start.parent; node; node = node.parent) {
-    if ((ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node)) && node.name) return node.name.getText();
-    if (ts.isConstructorDeclaration(node)) return 'constructor';
-  }
-  return '';
-}
-
-function placeOf(node: ts.Node, path: string): string {
-  const { line } = node.getSourceFile().getLineAndCharacterOfPosition(node.getStart());
-  return `src/${path}:${line + 1}`;
 }

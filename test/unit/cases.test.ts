@@ -29,6 +29,31 @@ test('each test that is to pin a case exists, is run, and cites it', () => {
   expect(silent).toEqual([]);
 });
 
+test('each test that cites a case stands in the row of that case', () => {
+  const rows = new Map(
+    cases.map(([name = '', , , proof = '']) => [name, [...proofsOf(proof), ...someProofsOf(proof)]]),
+  );
+  const missingThere = [...allTitles(), ...someTitles()].flatMap(({ file, title }) =>
+    citedIn(title)
+      .filter((number) => !rows.get(number)?.some((proof) => proof.file === file && proof.name === title))
+      .map((number) => `${number}: ${file}: ${title}`),
+  );
+  expect(missingThere).toEqual([]);
+});
+
+test('a test that only some machines run pins nothing by itself, is marked so in its row, and cites its case', () => {
+  const stated = cases.flatMap(([name = '', , , proof = '']) =>
+    someProofsOf(proof).map((one) => ({ ...one, case: name })),
+  );
+  expect(stated.length).toBeGreaterThan(0);
+  for (const { file, name, case: number } of stated) {
+    expect(someTitles()).toContainEqual({ file, title: name });
+    expect(citedIn(name)).toContain(number);
+  }
+  const alone = cases.filter(([, , , proof = '']) => someProofsOf(proof).length > 0 && proofsOf(proof).length === 0);
+  expect(alone).toEqual([]);
+});
+
 test('a title cites at its end, and nothing but one of the thirty', () => {
   const others = allTitles().filter(({ title }) => {
     const numbers = title.match(/\bC\d\d\b/g) ?? [];
@@ -36,6 +61,23 @@ test('a title cites at its end, and nothing but one of the thirty', () => {
   });
   expect(others).toEqual([]);
 });
+
+/** `[words](../test/….test.ts), where …: _name of the test_`: what only some machines can run. */
+function someProofsOf(cell: string): { readonly file: string; readonly name: string }[] {
+  return [...cell.matchAll(/\]\(\.\.\/([\w/-]+\.test\.ts)\), where [^:|]+: _(.+?)_(?=; \[| \||$)/g)].map(
+    ([, file = '', name = '']) => ({ file, name }),
+  );
+}
+
+/** Titles that cite a case, of tests that are skipped where they cannot be run: `(may ? it : it.skip)('…', …)`. */
+function someTitles(): { readonly file: string; readonly title: string }[] {
+  const files = [...new Set(allTitles().map(({ file }) => file))];
+  return files.flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\? (?:it|test) : (?:it|test)\.skip\)\(\s*(['"`])(.+?)\1,/g)]
+      .map(([, , title = '']) => ({ file, title }))
+      .filter(({ title }) => citedIn(title).length > 0),
+  );
+}
 
 /** `… (C07)` or `… (C37, C40)`. */
 function citedIn(title: string): string[] {

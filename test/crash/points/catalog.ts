@@ -25,6 +25,7 @@ export const POINTS: readonly Point[] = [
 
   ...pointsOf('publish', NATS, {
     'nats publish': ['broker/jetstream.ts publishOne publish'],
+    'nats core publish': ['broker/core.ts send publish'],
     'nats batch begin': ['broker/atomicBatch.ts sendBatch startBatch'],
     'nats batch add': ['broker/atomicBatch.ts sendBatch add'],
     'nats batch commit': ['broker/atomicBatch.ts sendBatch commit'],
@@ -70,6 +71,8 @@ export const POINTS: readonly Point[] = [
     'sql drop delivery': [],
     'sql end attempt': [],
     'sql take orphans': [],
+    'sql forsake orphans': [],
+    'sql skip': [],
   }),
   ...pointsOf('delivery run', DB, { 'sql revive rows': [] }),
 
@@ -114,6 +117,7 @@ export const POINTS: readonly Point[] = [
     // The server has one call for both.
     'nats CONSUMER.CREATE': ['broker/topology.ts ensureConsumer add', 'broker/topology.ts ensureConsumer update'],
     'nats advisories STREAM.CREATE': ['consumer/advisories.ts capture add'],
+    'nats advisories STREAM.UPDATE': ['consumer/advisories.ts capture update'],
     'nats advisories CONSUMER.CREATE': ['consumer/advisories.ts ready add'],
     'temporal SignalWithStartWorkflowExecution consumer': ['temporal/consumerStart.ts joinConsumer signalWithStart'],
   }),

@@ -7,6 +7,8 @@ export interface Elsewhere {
 }
 
 const carrier = 'sends on what has its name, and its point, where it is written';
+const ephemeral =
+  'reads by a consumer of its own without acknowledgements, which holds no message back and which the server forgets';
 
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
@@ -14,6 +16,14 @@ export const ELSEWHERE: readonly Elsewhere[] = [
       ...['postgres/database.ts databaseOver query', 'postgres/database.ts databaseOver query 2'],
       ...['postgres/database.ts databaseOver query 3', 'retention/transaction.ts inShortTransaction query'],
       ...['handlers/transaction.ts openOn query 2', 'postgres/bounded.ts bounded query'],
+      ...['ledger/leases.ts renew query', 'activities/deliverer.ts run query', 'retention/shelf.ts find run'],
+      ...['retention/shelf.ts remove run', 'retention/shelf.ts remove run 2', 'retention/shelf.ts remove run 3'],
+      ...[
+        'retention/shelf.ts count run',
+        'retention/archive.ts readLines run',
+        'retention/prune.ts countPrunable query',
+      ],
+      'handlers/bookkeeping.ts constructor query',
     ],
     why: carrier,
   },
@@ -32,11 +42,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     why: 'one transaction for each part of a file, after which `outbox enqueue` says from which line to go on',
   },
   {
-    name: 'sql skip',
-    source: ['sql skip'],
-    why: 'an order of an operator, in one statement; what it leaves to a run or the sweep is what a re-emit leaves',
-  },
-  {
     source: ['sql forget handler', 'sql skip for forgotten handler'],
     why: 'an order of an operator, repeated until it says that it is done',
   },
@@ -48,11 +53,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     name: 'sql record archive',
     source: ['sql record archive'],
     why: 'one flag of the installation, written at each start of a worker that has an archive',
-  },
-  {
-    name: 'sql forsake orphans',
-    source: ['sql forsake orphans'],
-    why: 'makes the next sweep come sooner; without it the delivery is an orphan all the same, some seconds later',
   },
   {
     source: ['commands/pause.ts runPause executeUpdate', 'commands/resume.ts runResume executeUpdate'],
@@ -79,19 +79,26 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     why: 'filters of the Temporal UI, once for a namespace; whatever is missing the next start registers',
   },
   {
-    name: 'nats advisories STREAM.UPDATE',
-    source: ['consumer/advisories.ts capture update'],
-    why: 'two schemas on one stream; one request, made again by the next look',
+    source: ['consumer/coreSource.ts subscribe subscribe', 'consumer/coreSource.ts close unsubscribe'],
+    why: 'the membership of a queue group, which belongs to the connection and ends with the process',
   },
   {
     source: [
-      'broker/core.ts send publish',
-      ...['consumer/coreSource.ts subscribe subscribe', 'consumer/coreSource.ts close unsubscribe'],
+      ...['subscribe', 'publish', 'unsubscribe'].map((method) => `consumer/holders.ts heldOf ${method}`),
+      ...['consumer/holders.ts listen subscribe', 'consumer/holders.ts answer respond'],
     ],
-    why: 'core NATS stores nothing and promises nothing of what is under way when a worker dies',
+    why: 'a question to the other workers, which stores nothing; who dies over it is asked no more, or asks anew',
   },
   {
-    source: ['broker/readHeaders.ts readHeaders fetch'],
-    why: '`outbox reconcile` reads by a consumer of its own without acknowledgements, which the server forgets',
+    source: ['consumer/advisories.ts ready get'],
+    why: 'asks for a consumer by its name, which makes none: that is done, and has its point, where it says so',
+  },
+  {
+    source: ['get', 'fetch', 'delete'].map((method) => `broker/readHeaders.ts readHeaders ${method}`),
+    why: `\`outbox reconcile\` ${ephemeral}`,
+  },
+  {
+    source: ['broker/findMessage.ts search get', 'broker/findMessage.ts search consume'],
+    why: `\`outbox show\` ${ephemeral}`,
   },
 ];

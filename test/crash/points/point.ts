@@ -9,8 +9,19 @@ export type Backend = 'db' | 'nats';
 export const BOTH: readonly Backend[] = ['db', 'nats'];
 
 /** Statements that a kill must not find half done. A lock is none by itself: who dies gives it back. */
-export const WRITES =
-  /\b(?:INSERT INTO|UPDATE (?!SKIP|OF )[:\w"]|DELETE FROM|MERGE INTO|CREATE|ALTER|DROP|TRUNCATE|GRANT|REVOKE|pg_notify|COMMIT)\b|\bNOTIFY\b|pg_advisory/;
+export const WRITES = new RegExp(
+  [
+    /\b(?:INSERT\s+INTO|UPDATE\s+(?!SKIP\b|OF\b)[:\w"]+|DELETE\s+FROM|MERGE\s+INTO|CREATE|ALTER|DROP|TRUNCATE|COPY)\b/,
+    /\b(?:GRANT|REVOKE|COMMENT\s+ON|REFRESH|REINDEX|CLUSTER|CALL|COMMIT|NOTIFY|pg_notify|PREPARE\s+TRANSACTION)\b/,
+    // Not what ON CONFLICT says; and what SELECT makes a table of.
+    /^(?:\s|\/\*[^*]*\*\/)*DO\b|\bINTO\s+[:\w"]/,
+    // Functions that write, or that reach into another session.
+    /\b(?:setval|nextval|lo_\w+|dblink\w*|pg_(?:advisory|terminate|cancel|drop|create|logical|replication)\w*)\s*\(/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+);
 
 /**
  * An effect, before and after which a process can be killed. Its name is that of `effectNames.mjs`: what the process does
