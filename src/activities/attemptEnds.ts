@@ -2,7 +2,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { retryBackoff } from '../backoff';
 import type { Config } from '../config';
-import { endAttempt, type Attempt, type AttemptEnd } from '../deliveries/attempt';
+import { endAttempt, type Attempt, type AttemptEnd, type DeliveryKey } from '../deliveries/attempt';
+import { readDeliveryState } from '../deliveries/readState';
 import { settleRow } from '../deliveries/settleRow';
 import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
 import { tellAttempt, WORKER_LOST } from '../handlers/tellAttempt';
@@ -36,20 +37,22 @@ export class AttemptEnds {
     const dueInMs = Math.max(0, this.backoff(attempts) - sinceMs);
     const dead = attempts >= this.deps.config.maxAttempts;
     const end = { attempts, dueInMs, reason: WORKER_LOST, dead };
-    await this.end(attempt, end);
+    const otherwise = await this.end(attempt, end);
+    if (otherwise) return otherwise;
     if (dead) throw this.failure('WorkerLost', { ...end, kind: 'dead' });
     return { kind: 'deferred', attempts, dueInMs, reason: WORKER_LOST };
   }
 
   /** Its next attempt is due on the shared schedule, unless this was the last. */
-  async failed(attempt: Attempt, thrown: unknown): Promise<never> {
+  async failed(attempt: Attempt, thrown: unknown): Promise<AttemptResult> {
     const { config, redact } = this.deps;
     const { eventId, handler } = attempt;
     const attempts = attempt.attempts + 1;
     const dead = attempts >= config.maxAttempts;
     const reason = failureText(thrown, redact, { eventId, handler });
     const end = { attempts, dueInMs: dead ? 0 : this.backoff(attempts), reason, dead };
-    await this.end(attempt, end);
+    const otherwise = await this.end(attempt, end);
+    if (otherwise) return otherwise;
     throw this.failure(failureName(thrown), { ...end, kind: dead ? 'dead' : 'failed' });
   }
 
@@ -57,15 +60,38 @@ export class AttemptEnds {
   async defer(attempt: Attempt, dueInMs: number, reason: string, why: Deferral): Promise<AttemptResult> {
     const { attempts, handler } = attempt;
     this.deps.metrics?.handlingDeferred(handler, why);
-    await this.end(attempt, { attempts, dueInMs, reason, dead: false });
-    return { kind: 'deferred', attempts, dueInMs, reason };
+    const otherwise = await this.end(attempt, { attempts, dueInMs, reason, dead: false });
+    return otherwise ?? { kind: 'deferred', attempts, dueInMs, reason };
   }
 
   /** It can never fit: trying again would not help. */
-  async bury(attempt: Attempt, reason: string): Promise<never> {
+  async bury(attempt: Attempt, reason: string): Promise<AttemptResult> {
     const end = { attempts: attempt.attempts + 1, dueInMs: 0, reason, dead: true };
-    await this.end(attempt, end);
+    const otherwise = await this.end(attempt, end);
+    if (otherwise) return otherwise;
     throw this.failure('Unfit', { ...end, kind: 'dead' });
+  }
+
+  /**
+   * For what is not ours to end: what has become of it. It may be our own doing, when the answer of the last statement, or
+   * of the activity that sent it, was lost; so a dead letter is told again, as nobody knows whether it was.
+   */
+  async asItIs(key: DeliveryKey): Promise<AttemptResult> {
+    const { db } = this.deps;
+    const found = await this.patiently(() => readDeliveryState(db, key));
+    if (found?.state === 'waiting')
+      return {
+        kind: 'deferred',
+        attempts: found.attempts,
+        dueInMs: found.dueInMs,
+        reason: found.reason ?? 'another attempt was made meanwhile',
+      };
+    await settleRow(db, [key.eventId]);
+    if (found?.state !== 'dead') return { kind: 'done' };
+    const { attempts, eventType } = found;
+    const reason = found.reason ?? 'no reason was kept';
+    tellAttempt(this.deps, { ...key, eventType, attempt: attempts, reason, dead: true, dueInMs: 0 });
+    throw this.failure('DeadLetter', { kind: 'dead', attempts, dueInMs: 0, reason });
   }
 
   /** While PostgreSQL is away the claim is kept: an end that is not written would count as a lost worker. */
@@ -80,13 +106,15 @@ export class AttemptEnds {
     }
   }
 
-  private async end(attempt: Attempt, end: AttemptEnd): Promise<void> {
+  /** @returns what has become of it otherwise, when the claim is not ours any more */
+  private async end(attempt: Attempt, end: AttemptEnd): Promise<AttemptResult | undefined> {
     const { db } = this.deps;
-    const written = await this.patiently(() => endAttempt(db, attempt, end));
-    if (end.dead) await settleRow(db, [attempt.eventId]);
-    if (end.dead ? !written : end.attempts === attempt.attempts) return;
     const { eventId, eventType, handler } = attempt;
-    tellAttempt(this.deps, { ...end, eventId, eventType, handler, attempt: end.attempts });
+    if (!(await this.patiently(() => endAttempt(db, attempt, end)))) return this.asItIs({ eventId, handler });
+    if (end.dead) await settleRow(db, [eventId]);
+    if (end.attempts > attempt.attempts)
+      tellAttempt(this.deps, { ...end, eventId, eventType, handler, attempt: end.attempts });
+    return undefined;
   }
 
   private backoff(attempts: number): number {

@@ -6,7 +6,7 @@ import { newerVersion, readEvent } from '../handlers/readEvent';
 import type { HandlerRegistry } from '../handlers/registry';
 import { endingGraceMs, runHandler, type RunResult } from '../handlers/runHandler';
 import type { Seats } from '../handlers/seats';
-import { inTransaction, RollBack } from '../handlers/transaction';
+import { ConnectionLostError, inTransaction, MAX_LOST_CONNECTIONS, RollBack } from '../handlers/transaction';
 import type { Leases, Loss } from '../ledger/leases';
 import { readClaim } from '../ledger/read';
 import { HandlerSpans } from '../tracing/handlerSpans';
@@ -47,8 +47,7 @@ export class Deliverer {
     const beginning = await beginAttempt(db, key, config.handling, expected);
     switch (beginning.kind) {
       case 'over':
-        await settleRow(db, [eventId]);
-        return { kind: 'done' };
+        return this.ends.asItIs(key);
       case 'held': {
         const reason = 'another worker is at work on it';
         this.deps.metrics?.handlingDeferred(handlerName, 'held elsewhere');
@@ -81,7 +80,7 @@ export class Deliverer {
       const reason = `no worker here has a handler ${name}`;
       return this.ends.defer(attempt, config.handling.missingHandlerMs, reason, 'no handler');
     }
-    const record = await readDeliveryEvent(db, attempt);
+    const record = await this.ends.patiently(() => readDeliveryEvent(db, attempt));
     const readAt = performance.now();
     if (!record) return this.ends.bury(attempt, 'its body is neither in the outbox nor copied any more');
     const reading = await readEvent(handler, record);
@@ -102,6 +101,7 @@ export class Deliverer {
     const result = handler.transactional
       ? await this.deps.transactions.with(() => this.inTransaction(handler, attempt, enter))
       : await enter();
+    if (result.kind === 'not entered') return this.ends.defer(attempt, 0, result.reason, 'held elsewhere');
     if (result.kind === 'interrupted' && !result.ended && !handler.transactional) {
       // It still runs: its claim stays until its lease is over, and the next attempt waits for that.
       const reason = 'the worker stopped while it ran this handler, which did not end';
@@ -119,27 +119,33 @@ export class Deliverer {
     return { kind: 'done' };
   }
 
+  /** A connection that is lost is no failure of the handler: it runs again, as in the fast path. */
   private async inTransaction(
     handler: Handler,
     attempt: Attempt,
     enter: (tx: Parameters<typeof runHandler>[2]['tx']) => Promise<RunResult>,
   ): Promise<RunResult> {
-    const { db } = this.deps;
-    let result: RunResult | undefined;
-    try {
-      await inTransaction(db, handler.timeoutMs, async ({ tx, run }) => {
-        result = await enter(tx);
-        if (result.kind !== 'ran') throw new RollBack('the handler failed');
-        if (!(await finishAttempt(run, attempt))) throw new RollBack('a ledger claim was lost');
-      });
-      return { kind: 'ran' };
-    } catch (error) {
-      if (result && result.kind !== 'ran') return result;
-      // The answer to a commit may have been lost, and the commit not.
-      const claim = await this.ends.patiently(() => readClaim(db, attempt));
-      if (claim === 'done') return { kind: 'ran' };
-      if (claim === 'gone' || db.unprepare(error)) return { kind: 'interrupted', ended: true };
-      return { kind: 'failed', thrown: error };
+    const { db, ending } = this.deps;
+    for (let lostConnections = 0; ;) {
+      let result: RunResult | undefined;
+      try {
+        await inTransaction(db, handler.timeoutMs, async ({ tx, run }) => {
+          result = await enter(tx);
+          if (result.kind !== 'ran') throw new RollBack('the handler failed');
+          if (!(await finishAttempt(run, attempt))) throw new RollBack('a ledger claim was lost');
+        });
+        return { kind: 'ran' };
+      } catch (error) {
+        if (result?.kind === 'interrupted' || result?.kind === 'not entered') return result;
+        const lost = error instanceof ConnectionLostError;
+        if (result?.kind === 'failed' && !lost) return result;
+        // The answer to a commit may have been lost, and the commit not.
+        const claim = await this.ends.patiently(() => readClaim(db, attempt));
+        if (claim === 'done') return { kind: 'ran' };
+        if (claim === 'gone' || db.unprepare(error) || (lost && ending.aborted))
+          return { kind: 'interrupted', ended: true };
+        if (!lost || ++lostConnections >= MAX_LOST_CONNECTIONS) return { kind: 'failed', thrown: error };
+      }
     }
   }
 }

@@ -22,7 +22,7 @@ export interface Attempt extends DeliveryKey {
 
 export type Beginning =
   | { readonly kind: 'begun'; readonly startedAt: number; readonly attempts: number; readonly eventType: string }
-  /** Nothing waits: handled, skipped, or dead meanwhile. */
+  /** Nothing waits: handled, skipped, or dead, by whomever. */
   | { readonly kind: 'over' }
   | { readonly kind: 'held'; readonly forMs: number; readonly attempts: number }
   /** More has become of it than whoever asks knows of. */

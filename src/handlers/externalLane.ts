@@ -73,6 +73,7 @@ export class ExternalLane extends Lane {
       ...{ attempt: 1, ending, loss: task.loss, metrics, spans },
       endingGraceMs: this.endingGraceMs,
     });
+    if (result.kind === 'not entered') return this.beginAnew(task);
     if (result.kind === 'interrupted') return result.ended ? this.giveBack(task) : this.leave(task);
     if (result.kind === 'failed') return this.fail(task, result.thrown);
     const ours = await books.finish(task.claim);

@@ -180,6 +180,12 @@ export abstract class Lane {
     task.resolve(result);
   }
 
+  /** For one that was not entered, since its claim could not be renewed, and may be somebody else's: no attempt is spent. */
+  protected async beginAnew(task: ClaimedTask): Promise<void> {
+    await this.deps.books.release(task.claim);
+    this.askAgain(task);
+  }
+
   /** Its effect is there. */
   protected handled({ dueAt }: ClaimedTask): void {
     this.deps.metrics?.handled(this.handlerName, performance.now() - dueAt);

@@ -8,8 +8,12 @@ import type { Handler, HandledEvent, Transaction } from './defineHandler';
 export type RunResult =
   | { readonly kind: 'ran' }
   | { readonly kind: 'failed'; readonly thrown: unknown }
+  /** Its claim was lost while it waited for its turn: whoever holds it now enters the handler. No attempt. */
+  | { readonly kind: 'not entered'; readonly reason: string }
   /** Cut short by the worker's stop: not the handler's fault. `ended`: it runs no more. */
   | { readonly kind: 'interrupted'; readonly ended: boolean };
+
+type Entered = Exclude<RunResult, { kind: 'not entered' }>;
 
 export interface Run {
   /** From 1. */
@@ -46,13 +50,14 @@ const ABORT_GRACE_MS = 5_000;
 
 /** Enters a handler once. Never rejects, whatever the handler throws. */
 export async function runHandler(handler: Handler, event: HandledEvent, run: Run): Promise<RunResult> {
+  if (run.loss.reason !== undefined) return { kind: 'not entered', reason: run.loss.reason };
   const begun = performance.now();
   const result = await enterOnce(handler, event, run);
   run.metrics?.handlerEnded(handler.name, event.type, run.attempt, result.kind, performance.now() - begun);
   return result;
 }
 
-async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promise<RunResult> {
+async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promise<Entered> {
   const { ending, loss, attempt, tx, spans } = run;
   const end = new End(run);
   const onEnding = () => end.come('the worker stops');
@@ -60,7 +65,6 @@ async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promi
   loss.listener = (reason) => end.come(reason);
   if (ending.aborted) onEnding();
   else ending.addEventListener('abort', onEnding, { once: true });
-  if (loss.reason !== undefined) end.come(loss.reason);
   const context = {
     attempt,
     idempotencyKey: `${event.eventId}:${handler.name}`,
@@ -71,7 +75,6 @@ async function enterOnce(handler: Handler, event: HandledEvent, run: Run): Promi
   };
   let span: HandlerSpan | undefined;
   try {
-    // Not entered any more: without the claim somebody else may be at work on it by now.
     if (end.reason) throw end.reason;
     span = spans.start(handler.name, event, attempt);
     const entered = span ? span.within(() => enter(handler, event, context)) : enter(handler, event, context);

@@ -3,15 +3,9 @@ import { finishLedger, type Runner } from '../ledger/finish';
 import type { Database } from '../postgres/database';
 import { isOutage } from '../postgres/outage';
 import type { Transaction } from './defineHandler';
+import { controlsTransaction } from './transactionControl';
 
-/**
- * The statements that end a transaction, or make one in it that would end this one's guarantees. Found before they are
- * sent, where they stand first; behind another in one text they are found by what they did.
- */
-const CONTROL =
-  /^(?:[\s;]|--[^\n]*\n|\/\*[^*]*\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+)?to\b))\b/i;
-
-/** An error of the handler, whose effect is not certain any more when it is found late. */
+/** An error of the handler; refused before it is sent, or found by what it did. */
 class TransactionEndedError extends Error {
   constructor() {
     super('the transaction of a handler commits with the ledger: do not begin, commit or roll back in it');
@@ -27,6 +21,17 @@ export class ConnectionLostError extends Error {
   constructor(cause: unknown) {
     super('the connection to PostgreSQL was lost in the transaction', { cause });
     this.name = 'ConnectionLostError';
+  }
+}
+
+/** In one attempt. A handler that ends its own connection would otherwise be run again for ever, and never charged. */
+export const MAX_LOST_CONNECTIONS = 3;
+
+/** A statement failed after the handler had ended, too late for anybody to hear of it: nothing was committed. */
+class RolledBackError extends Error {
+  constructor() {
+    super('a statement that the handler did not wait for has failed: await everything that a handler starts');
+    this.name = 'RolledBackError';
   }
 }
 
@@ -71,7 +76,9 @@ export async function inTransaction<T>(
     await client.query(begin(timeoutMs));
     const result = await work(open);
     open.close();
-    await client.query('/* outbox: commit handler */ COMMIT');
+    const { command } = await client.query('/* outbox: commit handler */ COMMIT');
+    // PostgreSQL answers the commit of a transaction that a statement has failed in by rolling it back, without an error.
+    if (command !== 'COMMIT') throw new RolledBackError();
     return result;
   } catch (error) {
     open.close();
@@ -115,7 +122,7 @@ function openOn(client: PoolClient, db: Database, timeoutMs: number): OpenTransa
   const tx: Transaction = {
     query: async (query: string | { text: string; values?: unknown[] }, values?: unknown[]) => {
       const given = typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
-      if (CONTROL.test(given.text)) throw new TransactionEndedError();
+      if (controlsTransaction(given.text)) throw new TransactionEndedError();
       const result = await send(given);
       if (ended) throw ended;
       return result;

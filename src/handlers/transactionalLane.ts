@@ -6,7 +6,7 @@ import { Lane, type LaneDeps } from './lane';
 import type { ClaimedTask, Task } from './task';
 import { readEvent } from './readEvent';
 import { runHandler } from './runHandler';
-import { ConnectionLostError, finishOrRollBack, inTransaction, RollBack } from './transaction';
+import { ConnectionLostError, finishOrRollBack, inTransaction, MAX_LOST_CONNECTIONS, RollBack } from './transaction';
 
 /**
  * A shared transaction holds its connection and its rows for about so long; slower handlers do not share. Well above what
@@ -16,8 +16,6 @@ const SHARED_MS = 100;
 /** The failure of a statement before it, or of a rival's: not the event's own. */
 const NOT_ITS_OWN = new Set(['25P02', '40001', '40P01']);
 const PAUSE_MS = 500;
-/** A handler that ends its own connection would otherwise be run again for ever, and never charged. */
-const MAX_LOST_CONNECTIONS = 3;
 
 interface ReadyTask extends ClaimedTask {
   readonly handled: HandledEvent;
@@ -27,6 +25,8 @@ type Together =
   | { readonly kind: 'committed' }
   /** This one failed, by its own doing. */
   | { readonly kind: 'blamed'; readonly task: ReadyTask; readonly thrown: unknown }
+  /** The claim of this one was lost before its turn. */
+  | { readonly kind: 'not entered'; readonly task: ReadyTask }
   | { readonly kind: 'interrupted' }
   /** The transaction failed as a whole. */
   | { readonly kind: 'failed'; readonly error: unknown };
@@ -78,7 +78,7 @@ export class TransactionalLane extends Lane {
 
   private async unit(tasks: readonly Task[]): Promise<void> {
     const left = await this.read(await this.begin(tasks));
-    const failures: Promise<void>[] = [];
+    const apart: Promise<void>[] = [];
     let size = this.groupSize;
     while (left.length > 0) {
       const group = left.slice(0, size);
@@ -89,9 +89,12 @@ export class TransactionalLane extends Lane {
       }
       if (result.kind === 'committed') {
         this.done(left.splice(0, group.length));
+      } else if (result.kind === 'not entered') {
+        left.splice(left.indexOf(result.task), 1);
+        apart.push(this.beginAnew(result.task));
       } else if (result.kind === 'blamed') {
         left.splice(left.indexOf(result.task), 1);
-        failures.push(this.fail(result.task, result.thrown));
+        apart.push(this.fail(result.task, result.thrown));
         // Those before it run again: half as many at each failure, so that many failures do not repeat many.
         size = Math.ceil(size / 2);
       } else {
@@ -100,7 +103,7 @@ export class TransactionalLane extends Lane {
         if (only) await this.alone(only, result);
       }
     }
-    await Promise.all(failures);
+    await Promise.all(apart);
   }
 
   /** @param result how its transaction failed as a whole */
@@ -109,6 +112,7 @@ export class TransactionalLane extends Lane {
       if (result.kind === 'committed') return this.done([task]);
       if (result.kind === 'interrupted') return this.giveBack(task);
       if (result.kind === 'blamed') return this.fail(task, result.thrown);
+      if (result.kind === 'not entered') return this.beginAnew(task);
       if (result.error instanceof ConnectionLostError) lostConnections++;
       if (!(await this.again(task, result.error, lostConnections))) return;
       result = await this.together([task]);
@@ -153,7 +157,8 @@ export class TransactionalLane extends Lane {
           const byHand = endedByHand();
           if (result.kind === 'ran' && !byHand) continue;
           const thrown = result.kind === 'failed' ? result.thrown : byHand;
-          ended = result.kind === 'interrupted' ? { kind: 'interrupted' } : { kind: 'blamed', task, thrown };
+          if (result.kind === 'not entered') ended = { kind: 'not entered', task };
+          else ended = result.kind === 'interrupted' ? { kind: 'interrupted' } : { kind: 'blamed', task, thrown };
           throw new RollBack('a handler failed');
         }
         await finishOrRollBack(

@@ -1,0 +1,137 @@
+import { defineHandler } from '../../src/handlers/defineHandler';
+import { attemptOf, claimed, standAlone } from '../support/attempts';
+import { deliveryOf, insertDelivery, ledgerOf } from '../support/deliveries';
+import { enqueue, event } from '../support/events';
+import { TestOutbox } from '../support/outbox';
+import type { Database } from '../../src/postgres/database';
+
+const RESET = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+/** What happens to the first statement of this name: before it is sent, and to its answer. */
+function once(
+  db: Database,
+  name: string,
+  { before, after }: { before?: () => unknown; after?: () => unknown },
+): Database {
+  let met = false;
+  return {
+    ...db,
+    query: async (text, ...rest) => {
+      const now = !met && text.includes(`/* outbox: ${name} */`);
+      met ||= now;
+      if (now) await before?.();
+      const result = await db.query(text, ...rest);
+      if (now) await after?.();
+      return result as never;
+    },
+  };
+}
+const fail = () => Promise.reject(RESET);
+
+describe('an attempt of a delivery run', () => {
+  let outbox: TestOutbox;
+  let entered = 0;
+  beforeEach(async () => {
+    entered = 0;
+    outbox = await TestOutbox.create({ EVENT_BUS_BACKEND: 'db', EVENT_QUEUE_MAX_ATTEMPTS: '2' });
+  });
+  afterEach(() => outbox.close());
+
+  const failing = defineHandler({
+    name: 'mail',
+    events: ['ThingHappened'],
+    run: () => {
+      entered++;
+      throw new Error('no such host');
+    },
+  });
+  const waiting = async (handler: string, attempts: number) => {
+    const [eventId = ''] = await enqueue(outbox.db, [event()]);
+    await insertDelivery(outbox.db, { eventId, handler, state: 'waiting', attempts });
+    return eventId;
+  };
+  const exhausted = (logs: readonly Record<string, unknown>[]) =>
+    logs.filter(({ msg }) => msg === 'event exhausted max deliveries');
+  const DEAD = { nonRetryable: true, details: [expect.objectContaining({ kind: 'dead', attempts: 2 })] };
+
+  it('that was the last, and whose answer was lost, is told as the dead letter that it made', async () => {
+    const { deps, logs, close } = standAlone(outbox, [failing]);
+    const eventId = await waiting('mail', 1);
+    await expect(attemptOf(deps, 'mail', eventId)).rejects.toMatchObject(DEAD);
+    await expect(attemptOf(deps, 'mail', eventId)).rejects.toMatchObject({ ...DEAD, message: 'no such host' });
+    expect(entered).toBe(1);
+    // Nobody knows whether the first line was written: its process may have died before.
+    expect(exhausted(logs)).toHaveLength(2);
+    close();
+  });
+
+  it.each([
+    [1, 'dead'],
+    [0, 'waiting'],
+  ] as const)(
+    'whose end was written, and the answer to it lost, counts once: after %i before it',
+    async (before, state) => {
+      const { deps, logs, close } = standAlone(outbox, [failing]);
+      const eventId = await waiting('mail', before);
+      const ended = attemptOf({ ...deps, db: once(outbox.db, 'end attempt', { after: fail }) }, 'mail', eventId);
+      if (state === 'dead') await expect(ended).rejects.toMatchObject(DEAD);
+      else expect(await ended).toMatchObject({ kind: 'deferred', attempts: 1, reason: 'no such host' });
+      expect(await deliveryOf(outbox.db, eventId, 'mail')).toMatchObject({ state, attempts: before + 1 });
+      expect(exhausted(logs)).toHaveLength(before);
+      close();
+    },
+  );
+
+  it('that found a worker lost is none when that worker comes to its end after all', async () => {
+    const { deps, logs, close } = standAlone(outbox, [failing]);
+    const [eventId = ''] = await enqueue(outbox.db, [event()]);
+    await claimed(outbox.db, eventId, 'mail', -1);
+    await insertDelivery(outbox.db, { eventId, handler: 'mail', state: 'waiting', attempts: 1 });
+    const before = async () => {
+      await outbox.db.query(
+        `UPDATE :schema.processed_events SET status = 'done', lease_until = NULL, processed_at = now()`,
+      );
+      await outbox.db.query('DELETE FROM :schema.deliveries');
+    };
+    const db = once(outbox.db, 'end attempt', { before });
+    expect(await attemptOf({ ...deps, db }, 'mail', eventId)).toEqual({ kind: 'done' });
+    expect([entered, exhausted(logs).length]).toEqual([0, 0]);
+    close();
+  });
+
+  it.each(['begin attempt', 'read delivery'])('spends nothing when PostgreSQL is away as it is to %s', async (name) => {
+    const { deps, close } = standAlone(outbox, [
+      defineHandler({ name: 'mail', events: ['ThingHappened'], run: () => void entered++ }),
+    ]);
+    const eventId = await waiting('mail', 1);
+    const db = once(outbox.db, name, { before: fail });
+    // Before anything is claimed the run may ask again; after that nobody else could.
+    const first = await attemptOf({ ...deps, db }, 'mail', eventId).catch((error: Error) => error.message);
+    expect(first).toEqual(name === 'begin attempt' ? RESET.message : { kind: 'done' });
+    if (name === 'begin attempt') expect(await attemptOf({ ...deps, db }, 'mail', eventId)).toEqual({ kind: 'done' });
+    expect(entered).toBe(1);
+    expect(await ledgerOf(outbox.db, eventId, 'mail')).toBe('done');
+    close();
+  });
+
+  it('runs a transactional handler again when the connection is lost in it, and charges one that always loses it', async () => {
+    const breaking = (name: string, times: number) =>
+      defineHandler({
+        name,
+        events: ['ThingHappened'],
+        transactional: true,
+        run: async (_, { tx }) => {
+          if (++entered <= times) await tx.query('SELECT pg_terminate_backend(pg_backend_pid())');
+        },
+      });
+    const { deps, close } = standAlone(outbox, [breaking('once', 1), breaking('always', Infinity)]);
+    const first = await waiting('once', 1);
+    expect(await attemptOf(deps, 'once', first)).toEqual({ kind: 'done' });
+    expect(entered).toBe(2);
+    entered = 0;
+    const second = await waiting('always', 1);
+    await expect(attemptOf(deps, 'always', second)).rejects.toMatchObject(DEAD);
+    expect(entered).toBe(3);
+    close();
+  });
+});
