@@ -7,6 +7,7 @@ import { within } from '../within';
 import { Advisories } from './advisories';
 import type { ExhaustedLog } from './exhausted';
 import { Graveyard } from './graveyard';
+import { Holders } from './holders';
 import type { JetStreamSource } from './jetstreamSource';
 import { Unowned } from './unowned';
 
@@ -43,7 +44,7 @@ export class Inspector {
     this.unowned = new Unowned({
       ...deps,
       graveyard,
-      holds: (sequence) => source.holds(sequence),
+      holders: new Holders(deps.link, deps.config.nats, (sequence) => source.holds(sequence)),
       clock: () => source.pulledMs,
     });
   }

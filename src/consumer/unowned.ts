@@ -5,6 +5,7 @@ import { findUnowned } from '../deliveries/findUnowned';
 import type { Database } from '../postgres/database';
 import type { Graveyard } from './graveyard';
 import { takesSubject } from './given';
+import type { Holders } from './holders';
 import { managerOver, readStored, type StoredEvent } from './storedEvents';
 
 const MAX_PER_LOOK = 1_000;
@@ -16,8 +17,8 @@ export interface UnownedDeps {
   readonly config: Config;
   readonly graveyard: Graveyard;
   readonly handlersFor: (type: string) => readonly string[];
-  /** In hand here: owned, whatever the ledger says yet. */
-  readonly holds: (sequence: number) => boolean;
+  /** In hand in some worker, this one included: owned, whatever the ledger says yet. */
+  readonly holders: Pick<Holders, 'heldOf'>;
   /**
    * Milliseconds in which messages could have been delivered here (`JetStreamSource.pulledMs`). By any other clock a
    * pause would make dead letters: what nobody pulls for an hour has no owner for an hour.
@@ -54,11 +55,7 @@ export class Unowned {
     const manager = await managerOver(link);
     const consumer = await manager.consumers.info(stream, durable);
     const sequences = [...new Set([...this.suspects.keys(), ...this.next(consumer)])];
-    const stored = await readStored(
-      manager,
-      config.nats,
-      sequences.filter((sequence) => !this.deps.holds(sequence)),
-    );
+    const stored = await readStored(manager, config.nats, sequences);
     const unowned = await this.withoutOwner(stored.filter(({ subject }) => takesSubject(consumer, subject)));
     const now = clock();
     this.forgetAllBut(unowned);
@@ -87,7 +84,9 @@ export class Unowned {
     const { db, config, handlersFor } = this.deps;
     const events = stored.map(({ event }) => ({ eventId: event.eventId, handlers: handlersFor(event.eventType) }));
     const unowned = await findUnowned(db, events, config.handling);
-    return stored.filter(({ event }) => unowned.has(event.eventId));
+    const suspected = stored.filter(({ event }) => unowned.has(event.eventId));
+    const held = await this.deps.holders.heldOf(suspected.map(({ sequence }) => sequence));
+    return suspected.filter(({ sequence }) => !held.has(sequence));
   }
 
   /** Owned, or gone from the stream. */

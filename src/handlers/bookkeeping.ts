@@ -36,7 +36,10 @@ export class Bookkeeping {
   ) {
     this.run = (text, values, how) => db.query(text, values, how);
     this.finished = new Gather((claims) => this.finishAll(claims));
-    this.handedOver = new Gather((given) => this.handOverAll(given));
+    this.handedOver = new Gather(
+      (given) => this.handOverAll(given),
+      ({ event }) => event.payload.length,
+    );
     this.released = new Gather(async (claims) => {
       await this.patiently(signals.ending, () => releaseLedger(this.run, claims));
       return claims.map(() => undefined);

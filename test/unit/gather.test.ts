@@ -40,13 +40,25 @@ describe('gathered requests', () => {
 
   it('are split where there are more than fit into one statement', async () => {
     const sizes: number[] = [];
-    const gather = new Gather<number, number>((items) => {
+    const double = (items: readonly number[]) => {
       sizes.push(items.length);
       return Promise.resolve(items.map((item) => item * 2));
-    }, 4);
+    };
+    const gather = new Gather<number, number>(double, undefined, { items: 4, bytes: 1 });
     const answers = await Promise.all(Array.from({ length: 10 }, (_, item) => gather.add(item)));
     expect(sizes).toEqual([4, 4, 2]);
     expect(answers).toEqual(Array.from({ length: 10 }, (_, item) => item * 2));
+  });
+
+  it('are split by their size too, and one that is too large by itself is sent by itself', async () => {
+    const sent: (readonly string[])[] = [];
+    const flush = (items: readonly string[]) => {
+      sent.push(items);
+      return Promise.resolve(items);
+    };
+    const gather = new Gather<string, string>(flush, ({ length }) => length, { items: 10, bytes: 6 });
+    await Promise.all(['ab', 'abcd', 'a', 'abcdefgh', 'abc', 'abc', 'abc'].map((item) => gather.add(item)));
+    expect(sent).toEqual([['ab', 'abcd'], ['a'], ['abcdefgh'], ['abc', 'abc'], ['abc']]);
   });
 
   it('fail together with their statement, and those after it are sent all the same', async () => {
