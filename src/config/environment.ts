@@ -69,13 +69,18 @@ export const environment = z.object({
     )
     .optional(),
   OUTBOX_SHUTDOWN_GRACE_MS: milliseconds(20_000),
-  /** History events after which the relay continues as new; 0 leaves it to the server's suggestion. */
-  OUTBOX_ROLL_OVER_EVENTS: count(0, 0),
+  /**
+   * History events after which relay and consumer continue as new, if the server does not suggest it before; 0: only then,
+   * which is at 4,096. Whoever takes a run over replays its history: 1,000 events are 0.3 s of CPU, 4,000 more than a
+   * second, which on a machine that is overloaded takes longer than the 10 s that a workflow task has, each time anew.
+   */
+  OUTBOX_ROLL_OVER_EVENTS: count(1_000, 0),
 
   /** Events of one handler that are handled at the same time in a worker. */
   OUTBOX_CONCURRENCY: count(8, 1, 1_000),
-  /** How long a ledger claim holds without a renewal. Three renewals may fail before another worker takes over. */
+  /** How long a ledger claim holds without a renewal. Two renewals may fail before another worker takes over. */
   OUTBOX_LEDGER_LEASE_MS: milliseconds(30_000, 1_000),
+  /** At most a third of the lease, and when it is not given, then that, if it is less than this. */
   OUTBOX_LEDGER_RENEW_MS: milliseconds(10_000, 100),
   /** For a claim that somebody left without any time of its end. */
   OUTBOX_LEDGER_MAX_LEASE_MS: milliseconds(1_800_000),

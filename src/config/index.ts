@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { ConfigError } from '../errors';
 import { DEFAULT_SCHEMA, schemaName } from '../postgres/schemaName';
 import { environment } from './environment';
@@ -26,6 +27,7 @@ export function loadConfig(env: Environment = process.env) {
   } catch (error) {
     problems.push(`OUTBOX_SCHEMA: ${(error as Error).message}`);
   }
+  const renewMs = parsed.success ? renewalOf(parsed.data, given, problems) : 0;
   problems.push(...natsProblems(given), ...misspelled(given));
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   const read = parsed.data;
@@ -89,7 +91,7 @@ export function loadConfig(env: Environment = process.env) {
     handling: Object.freeze({
       concurrency: read.OUTBOX_CONCURRENCY,
       leaseMs: read.OUTBOX_LEDGER_LEASE_MS,
-      renewMs: read.OUTBOX_LEDGER_RENEW_MS,
+      renewMs,
       maxLeaseMs: read.OUTBOX_LEDGER_MAX_LEASE_MS,
       retentionMs: read.OUTBOX_LEDGER_RETENTION_MS,
       sweepMs: read.OUTBOX_SWEEP_MS,
@@ -120,6 +122,19 @@ export function loadConfig(env: Environment = process.env) {
 /** The variable that a fault of the listening connection is mended in. */
 export function listenSetting({ listenUrl, databaseUrl }: Pick<Config, 'listenUrl' | 'databaseUrl'>) {
   return listenUrl === databaseUrl ? 'DATABASE_URL' : 'OUTBOX_LISTEN_URL';
+}
+
+/** With less room than for two renewals that fail, each handler that takes a while would be cut off by the worker itself. */
+function renewalOf(
+  { OUTBOX_LEDGER_LEASE_MS: leaseMs, OUTBOX_LEDGER_RENEW_MS: renewMs }: z.infer<typeof environment>,
+  given: Record<string, unknown>,
+  problems: string[],
+): number {
+  const most = Math.floor(leaseMs / 3);
+  if (given.OUTBOX_LEDGER_RENEW_MS === undefined) return Math.min(renewMs, most);
+  if (renewMs > most)
+    problems.push(`OUTBOX_LEDGER_RENEW_MS: must be at most ${most}, a third of OUTBOX_LEDGER_LEASE_MS (${leaseMs})`);
+  return renewMs;
 }
 
 /** Of two ways to say who connects one would be left out, and a certificate without its key proves nothing. */

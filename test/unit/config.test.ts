@@ -118,6 +118,21 @@ describe('loadConfig', () => {
     expect(() => loadConfig({ NATS_MODE: 'x' })).toThrow(/a problem/);
   }); // prettier-ignore
 
+  it.each([
+    ['5000', undefined, 1_666],
+    ['60000', undefined, 10_000],
+    ['60000', '20000', 20_000],
+  ])('renews a lease of %s ms, with the renewal given as %s, each %i ms', (lease, renew, every) => {
+    const env = { OUTBOX_LEDGER_LEASE_MS: lease, ...(renew && { OUTBOX_LEDGER_RENEW_MS: renew }) };
+    expect(loadConfig(env).handling.renewMs).toBe(every);
+  });
+
+  it('refuses a renewal of more than a third of the lease, with which slow handlers would be cut off', () => {
+    expect(problemsOf({ OUTBOX_LEDGER_LEASE_MS: '10000', OUTBOX_LEDGER_RENEW_MS: '5000' })).toEqual([
+      'OUTBOX_LEDGER_RENEW_MS: must be at most 3333, a third of OUTBOX_LEDGER_LEASE_MS (10000)',
+    ]);
+  });
+
   it('names a misspelled OUTBOX_ variable, which would otherwise leave the default in force', () => {
     expect(problemsOf({ OUTBOX_SLICE: '100' })).toEqual([expect.stringMatching(/^OUTBOX_SLICE: no such setting/)]);
   });
