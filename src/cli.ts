@@ -2,7 +2,7 @@
 import { run } from './cli/program';
 
 /** A handle that a library left open must not keep a finished command alive. */
-const LINGER_MS = 5_000;
+const LINGER_MS = 500;
 
 // `outbox dead list | head`: who reads has seen enough, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -28,7 +28,7 @@ import { within } from './within';
  * and with it the claim and the worker's stop, until the kernel gives it up after many minutes.
  */
 const QUERY_TIMEOUT_MS = 30_000;
-const CLOSE_TIMEOUT_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
 export interface RunWorkerOptions {
   readonly logger: Logger;

@@ -5,7 +5,7 @@ import { createLogger } from './logger';
 import { runWorker } from './runWorker';
 import { installRuntime } from './temporal/runtime';
 
-const UNWINDS_WITHIN_MS = 2_000;
+const UNWINDS_WITHIN_MS = 500;
 
 /**
  * The worker as a process, without handlers: settings from the environment; SIGTERM and SIGINT stop it; exit code 1 on a

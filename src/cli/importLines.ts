@@ -28,6 +28,22 @@ export interface ImportProgress {
   readonly bytes: number;
 }
 
+/** A COMMIT without an answer: where to go on is for a person to find out. */
+export class UnknownCommit extends CommandFailure {
+  constructor(
+    /** The lines of the transaction: all of them are committed, or none. */
+    readonly lines: { readonly fromLine: number; readonly toLine: number },
+    cause: unknown,
+  ) {
+    const { fromLine, toLine } = lines;
+    super(
+      `The connection was lost while lines ${fromLine} to ${toLine} were being committed, so nobody knows whether they are: look before going on, with --from-line ${toLine + 1} if they are, with --from-line ${fromLine} if not.`,
+      undefined,
+      { cause },
+    );
+  }
+}
+
 interface NumberedEvent {
   readonly line: number;
   readonly event: NewEvent;
@@ -37,6 +53,7 @@ interface NumberedEvent {
  * Writes the events of the lines, `batch` lines to a transaction. Lines without a word are passed over.
  *
  * @throws CommandFailure that names the bad line; its transaction is rolled back
+ * @throws UnknownCommit when nobody can tell whether the last transaction is
  */
 export async function importLines(db: Database, lines: AsyncIterable<Line>, options: ImportOptions): Promise<void> {
   let done: ImportProgress = { events: 0, transactions: 0, nextLine: options.fromLine, bytes: 0 };
@@ -88,7 +105,9 @@ async function inTransaction(db: Database, open: readonly NumberedEvent[], optio
     await client.query('/* outbox: commit import */ COMMIT');
   } catch (error) {
     await client.query('/* outbox: roll back import */ ROLLBACK').catch(() => undefined);
-    throw whichLine(open, error, committing);
+    if (committing && !isRefusal(error))
+      throw new UnknownCommit({ fromLine: open[0]?.line ?? 0, toLine: open.at(-1)?.line ?? 0 }, error);
+    throw whichLine(open, error);
   } finally {
     client.off('error', onError);
     client.release(broken);
@@ -97,7 +116,13 @@ async function inTransaction(db: Database, open: readonly NumberedEvent[], optio
 
 const UNIQUE_VIOLATION = '23505';
 
-function whichLine(open: readonly NumberedEvent[], error: unknown, committing: boolean): unknown {
+/** PostgreSQL's word that nothing was written, as of a constraint that is checked at the end; a lost connection has none. */
+function isRefusal(error: unknown): boolean {
+  const { severity, code } = error as { severity?: unknown; code?: unknown };
+  return severity === 'ERROR' && typeof code === 'string' && !code.startsWith('08');
+}
+
+function whichLine(open: readonly NumberedEvent[], error: unknown): unknown {
   if (error instanceof EnqueueError) {
     const line = open[error.index]?.line ?? 0;
     return badLine(line, error.message.replace(/^Event \d+ was not enqueued: /, ''), error);
@@ -107,14 +132,6 @@ function whichLine(open: readonly NumberedEvent[], error: unknown, committing: b
     const id = /\(event_id\)=\(([0-9a-f-]{36})\)/.exec(detail)?.[1];
     const found = open.find(({ event }) => event.eventId?.toLowerCase() === id);
     if (found) return badLine(found.line, `the event id ${id} is in the outbox already`, error);
-  }
-  if (committing) {
-    const lines = `lines ${open[0]?.line} to ${open.at(-1)?.line}`;
-    return new CommandFailure(
-      `The connection was lost while ${lines} were being committed, so nobody knows whether they are: look before going on.`,
-      undefined,
-      { cause: error },
-    );
   }
   return error;
 }

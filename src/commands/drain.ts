@@ -3,15 +3,16 @@ import type { Broker, Outcome } from '../broker';
 import { positive } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { CommandFailure } from '../cli/failure';
-import { counted, print, printJson, warn } from '../cli/output';
+import { counted, note, print, printJson, warn } from '../cli/output';
 import { addManual } from '../cli/manual';
 import { DATABASE, NATS } from '../cli/variables';
 import { progressCount } from '../cli/progressCount';
+import { stopSignal } from '../cli/stopSignal';
 import { loadConfig } from '../config';
 import { ExhaustedError, PublishError } from '../errors';
 import type { ClaimedEvent } from '../event';
 import { createLogger } from '../logger';
-import { drainAll } from '../outbox/drain';
+import { drainAll, type DrainAllResult } from '../outbox/drain';
 
 interface DrainVerbOptions {
   limit: number;
@@ -25,7 +26,7 @@ export function addDrain(program: Command): void {
     .command('drain')
     .summary('publish what is due once, without Temporal')
     .description(
-      'Publishes the events that are due to NATS from this process, and ends: for when Temporal is away, or before it is set up. A relay that runs at the same moment is not disturbed, and not asked: this publishes while the relay is paused, too. What the broker cannot take now stays pending; what it can never take becomes a dead letter.',
+      'Publishes the events that are due to NATS from this process, and ends: for when Temporal is away, or before it is set up. A relay that runs at the same moment is not disturbed, and not asked: this publishes while the relay is paused, too. What the broker cannot take now stays pending; what it can never take becomes a dead letter. Ctrl-C or SIGTERM ends it after the event that is under way; the others are free at once.',
     )
     .option('--limit <rows>', 'events of one pass', positive, 100)
     .option('--max-passes <passes>', 'end after so many passes', positive, 1_000)
@@ -36,7 +37,7 @@ export function addDrain(program: Command): void {
     environment: [...DATABASE, ...NATS, 'NATS_MODE', 'EVENT_BUS_BACKEND', 'OUTBOX_LEASE_MS'],
     exits: {
       0: 'nothing that was due is left',
-      1: 'the broker is away, or could not take an event now; the reason is on stderr',
+      1: 'events that are due are left: the broker is away or could not take one now, there were more than --max-passes takes, or it was interrupted; the reason is on stderr',
     },
     examples: [
       ['outbox drain', 'publish what is due, with Temporal away'],
@@ -54,6 +55,7 @@ async function runDrain(options: DrainVerbOptions): Promise<void> {
     );
   }
   const logger = createLogger(config.logLevel);
+  const stop = stopSignal(() => note('Ending with the event that is under way.'));
   const { openBroker } = await import('../broker/index.js');
   const broker = await openBroker(config, logger);
   try {
@@ -62,12 +64,13 @@ async function runDrain(options: DrainVerbOptions): Promise<void> {
     let lastReason: string | undefined;
     let tried = 0;
     const count = progressCount(options.progress);
-    const result = await withDatabase(config, (db) =>
+    const draining = withDatabase(config, (db) =>
       drainAll(db.pool, {
         schema: config.schema,
         limit: options.limit,
         maxPasses: options.maxPasses,
         leaseMs: config.relay.leaseMs,
+        signal: stop,
         publish: async (event) => {
           count.update(`${counted(++tried, 'event')} tried`);
           await publishOne(broker, event);
@@ -77,20 +80,52 @@ async function runDrain(options: DrainVerbOptions): Promise<void> {
           warn(`${message} (${reason})`);
         },
       }),
-    ).finally(count.stop);
+    );
+    // The event that is under way has its own time-out; then a few statements are written.
+    const result = await unlessStuck(draining, stop, STUCK_MS + config.nats.publishTimeoutMs).finally(count.stop);
     if (options.json) printJson(result);
     else {
       print(`Published ${counted(result.published, 'event')}.`);
       if (result.dead > 0) print(`${counted(result.dead, 'event')} became dead letters: see \`outbox dead list\`.`);
     }
-    if (result.leftPending > 0) {
-      throw new CommandFailure(
-        `${counted(result.leftPending, 'event')} left pending: ${lastReason ?? 'see the warnings'}.`,
-      );
-    }
+    const left = whyLeft(result, stop, lastReason);
+    if (left !== undefined) throw new CommandFailure(left);
   } finally {
     await broker.close();
   }
+}
+
+/** Far longer than an outcome takes to write, and short for whoever waits for the end. */
+const STUCK_MS = 5_000;
+
+/** A server that stands still must not keep a command that was told to end: nothing else would end it. */
+async function unlessStuck<T>(work: Promise<T>, stop: AbortSignal, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const stuck = new Promise<never>((_, reject) => {
+    const giveUp = () =>
+      reject(
+        new CommandFailure(
+          'Interrupted, and PostgreSQL or NATS does not answer: what is still claimed is free after OUTBOX_LEASE_MS.',
+        ),
+      );
+    const begin = () => (timer = setTimeout(giveUp, ms));
+    if (stop.aborted) begin();
+    else stop.addEventListener('abort', begin, { once: true });
+  });
+  try {
+    return await Promise.race([work, stuck]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @returns undefined when nothing that was due is left */
+function whyLeft(result: DrainAllResult, stop: AbortSignal, lastReason: string | undefined): string | undefined {
+  const { leftPending, moreDue } = result;
+  if (leftPending === 0 && !moreDue) return undefined;
+  if (stop.aborted) return 'Interrupted. What was not published is free: run it again for the rest.';
+  if (leftPending > 0) return `${counted(leftPending, 'event')} left pending: ${lastReason ?? 'see the warnings'}.`;
+  return 'More events are due: run it again, or with a larger --max-passes or --limit.';
 }
 
 async function publishOne(broker: Broker, event: ClaimedEvent): Promise<void> {

@@ -4,7 +4,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { positive } from '../cli/arguments';
 import { withDatabase } from '../cli/database';
 import { CommandFailure, EXIT, sentenceOf, wrongUse } from '../cli/failure';
-import { importLines, type ImportProgress } from '../cli/importLines';
+import { importLines, UnknownCommit, type ImportProgress } from '../cli/importLines';
 import { linesOf } from '../cli/lines';
 import { counted, print, printJson } from '../cli/output';
 import { progressBar } from '../cli/progressBar';
@@ -38,7 +38,7 @@ export function addEnqueue(program: Command): void {
 
   {"type":"Paid","aggregateType":"order","aggregateId":"42","payload":{"sum":9}}
 
-A bad line ends it: the line is named, nothing of its transaction is kept, and the transactions before it stay. With an eventId in each line an import can be repeated safely: an id that is in the outbox is refused.`,
+A bad line ends it: the line is named, nothing of its transaction is kept, and the transactions before it stay. With an eventId in each line an import can be repeated safely: an id that is in the outbox is refused. Without one, look first when the connection was lost during a commit: stderr names the lines of which nobody knows whether they are committed (with --json \`unknown\`, and \`nextLine\` is null).`,
     environment: [...DATABASE, 'OUTBOX_NOTIFY', 'OUTBOX_MAX_PAYLOAD_BYTES'],
     exits: { 0: 'every line is committed', 1: 'a line is bad, or PostgreSQL is away; stderr says where to go on' },
     examples: [
@@ -83,7 +83,8 @@ async function runEnqueue(file: string | undefined, options: EnqueueVerbOptions)
     bar.stop();
   } catch (error) {
     bar.stop();
-    report(done, options.json);
+    report(done, options.json, error instanceof UnknownCommit ? error.lines : undefined);
+    if (error instanceof UnknownCommit) throw error;
     const kept =
       done.events > 0
         ? `The lines before line ${done.nextLine} are committed; nothing after them is. Go on with --from-line ${done.nextLine}.`
@@ -106,8 +107,13 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-function report(done: ImportProgress, json: boolean | undefined): void {
+/** @param unknown lines of which nobody knows: a program that went on behind what is certain might write them twice */
+function report(done: ImportProgress, json: boolean | undefined, unknown?: UnknownCommit['lines']): void {
   const { events, transactions, nextLine } = done;
-  if (json) printJson({ enqueued: events, transactions, nextLine });
-  else print(`Enqueued ${counted(events, 'event')} in ${counted(transactions, 'transaction')}.`);
+  if (json) {
+    printJson({ enqueued: events, transactions, ...(unknown ? { nextLine: null, unknown } : { nextLine }) });
+    return;
+  }
+  const except = unknown ? `, lines ${unknown.fromLine} to ${unknown.toLine} not counted` : '';
+  print(`Enqueued ${counted(events, 'event')} in ${counted(transactions, 'transaction')}${except}.`);
 }

@@ -20,7 +20,7 @@ export function addWorker(program: Command): void {
   addManual(verb, {
     details: `Logs go to stderr: readable on a terminal, JSON otherwise.
 
-On SIGTERM what is acknowledged is marked done, the rest is free for other workers at once, and the exit code is 0. The longest that takes is OUTBOX_SHUTDOWN_GRACE_MS and 4 s.`,
+On SIGTERM what is acknowledged is marked done, the rest is free for other workers at once, and the exit code is 0. The longest that takes is OUTBOX_SHUTDOWN_GRACE_MS and 5 s.`,
     environment: [
       ...DATABASE,
       'OUTBOX_LISTEN_URL',

@@ -22,13 +22,15 @@ interface Waiting {
 /**
  * Receives from core NATS, as a member of a queue group: the subscription stays open from the first receiving on, and
  * what comes between two of them is buffered. Nothing is acknowledged and nothing comes twice, so what a worker has
- * buffered when it ends is lost; it says how many those were.
+ * buffered when it ends, or waits here for its next try, is lost; it says how many those were.
  */
 export class CoreSource implements Source {
   private readonly tally = new Tally();
   private readonly exhausted: ExhaustedLog;
   private readonly buffer: Waiting[] = [];
   private readonly flows = new Set<CoreFlow>();
+  /** One for each event that waits for its next try. */
+  private readonly tries = new Set<NodeJS.Timeout>();
   private readonly arrivals = new Arrivals<Waiting>((events) => this.handIn(events));
   private subscribed: { on: NatsConnection; subscription: Subscription } | undefined;
   private bytes = 0;
@@ -76,11 +78,10 @@ export class CoreSource implements Source {
   close(): Promise<void> {
     this.subscribed?.subscription.unsubscribe();
     this.subscribed = undefined;
-    if (this.buffer.length > 0)
-      this.deps.logger.warn(
-        { events: this.buffer.length },
-        'Events of core NATS were waiting when the worker ended: lost',
-      );
+    const events = this.buffer.length + this.tries.size;
+    if (events > 0) this.deps.logger.warn({ events }, 'Events of core NATS were waiting when the worker ended: lost');
+    for (const timer of this.tries) clearTimeout(timer);
+    this.tries.clear();
     this.buffer.length = 0;
     return Promise.resolve();
   }
@@ -153,7 +154,12 @@ export class CoreSource implements Source {
     }
     const { backoffFirstMs, backoffMaxMs } = config.relay;
     // Nobody else has it: it is given to this worker's intake again.
-    setTimeout(() => this.put(waiting), retryBackoff(waiting.tries++, backoffFirstMs, backoffMaxMs)).unref();
+    const again = () => {
+      this.tries.delete(timer);
+      this.put(waiting);
+    };
+    const timer = setTimeout(again, retryBackoff(waiting.tries++, backoffFirstMs, backoffMaxMs)).unref();
+    this.tries.add(timer);
   }
 }
 

@@ -19,7 +19,7 @@ import { Tally, type Flow, type Source } from './source';
 
 /** Part of `ack_wait` after which the broker is told that a message is in hand: one such word may be lost. */
 const WORKING_PART = 0.3;
-const CLOSE_TIMEOUT_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 const LOOK_EVERY_MS = 100;
 
 export interface SourceDeps {

@@ -5,6 +5,7 @@ import type { ClaimedEvent } from '../event';
 import { databaseOver, type Database } from '../postgres/database';
 import { schemaOf } from '../postgres/schemaName';
 import { claimDue } from './claim';
+import { nextDue } from './due';
 import { reclaimLeases } from './fence';
 import { bury, free, markSomeDone } from './settle';
 
@@ -20,6 +21,11 @@ export interface DrainOptions {
   readonly limit?: number;
   /** Milliseconds after which a claim counts as left behind. Default 600,000, the relay's own. */
   readonly leaseMs?: number;
+  /**
+   * Aborted: nothing more is published. What is claimed and was not published is pending again when the drain returns,
+   * instead of waiting for the lease.
+   */
+  readonly signal?: AbortSignal;
   /** Told at most once a pass, with counts and the first reason. Default: `process.emitWarning`. */
   readonly warn?: (message: string, fields: DrainWarning) => void;
 }
@@ -27,7 +33,7 @@ export interface DrainOptions {
 export interface DrainResult {
   /** Rows that are `done`. */
   readonly published: number;
-  /** Rows that the broker could not take now: pending, attempts unspent. */
+  /** Rows that the broker could not take now, or that the signal came before: pending, attempts unspent. */
   readonly leftPending: number;
   /** Rows that became dead letters. */
   readonly dead: number;
@@ -65,7 +71,7 @@ export async function drainOnce(pool: Pool, options: DrainOptions): Promise<Drai
   const { events } = await claimDue(db, token, { rows: limit, bytes: MAX_BYTES });
   if (events.length === 0) return { published: 0, leftPending: 0, dead: 0, lost: 0 };
 
-  const pass = await publishInOrder(events, options.publish);
+  const pass = await publishInOrder(events, options);
   const warn = options.warn ?? emitWarning;
   let result: DrainResult;
   try {
@@ -91,18 +97,23 @@ export async function drainOnce(pool: Pool, options: DrainOptions): Promise<Drai
 /** Sums over the passes, but for `leftPending`: rows that the last pass left so. */
 export interface DrainAllResult extends DrainResult {
   readonly passes: number;
+  /** Events are due, and were left: those of `leftPending`, or those that `maxPasses` or the signal came before. */
+  readonly moreDue: boolean;
 }
 
 /**
- * Passes until one neither publishes nor buries anything, or until `maxPasses`. Events that are due later are left.
+ * Passes until one neither publishes nor buries anything, until `maxPasses`, or until the signal. Events that are due
+ * later are left.
  *
- * @param options.maxPasses default 1,000; a bound for callers whose `publish` enqueues new events
+ * @param options.maxPasses default 1,000; a bound for callers whose `publish` enqueues new events. `moreDue` tells such an
+ *   end from one with nothing left
  * @throws as `drainOnce`
  */
 export async function drainAll(pool: Pool, options: DrainOptions & { maxPasses?: number }): Promise<DrainAllResult> {
   const maxPasses = atLeastOne('maxPasses', options.maxPasses ?? DEFAULT_MAX_PASSES);
-  let total: DrainAllResult = { published: 0, leftPending: 0, dead: 0, lost: 0, passes: 0 };
-  while (total.passes < maxPasses) {
+  let total = { published: 0, leftPending: 0, dead: 0, lost: 0, passes: 0 };
+  let foundNone = false;
+  while (total.passes < maxPasses && !options.signal?.aborted) {
     const pass = await drainOnce(pool, options);
     total = {
       published: total.published + pass.published,
@@ -111,9 +122,16 @@ export async function drainAll(pool: Pool, options: DrainOptions & { maxPasses?:
       lost: total.lost + pass.lost,
       passes: total.passes + 1,
     };
-    if (pass.published + pass.dead === 0) break;
+    if (pass.published + pass.dead === 0) {
+      foundNone = pass.leftPending + pass.lost === 0;
+      break;
+    }
   }
-  return total;
+  return { ...total, moreDue: !foundNone && (await anyDue(databaseOver(pool, schemaOf(options.schema)))) };
+}
+
+async function anyDue(db: Database): Promise<boolean> {
+  return (await nextDue(db)).inMs === 0;
 }
 
 interface Pass {
@@ -124,9 +142,13 @@ interface Pass {
   stopped: { readonly error: unknown } | undefined;
 }
 
-async function publishInOrder(events: readonly ClaimedEvent[], publish: DrainOptions['publish']): Promise<Pass> {
+async function publishInOrder(
+  events: readonly ClaimedEvent[],
+  { publish, signal }: Pick<DrainOptions, 'publish' | 'signal'>,
+): Promise<Pass> {
   const pass: Pass = { published: [], exhausted: new Map(), firstReason: undefined, stopped: undefined };
   for (const event of events) {
+    if (signal?.aborted) break;
     try {
       await publish(event);
       pass.published.push(event.id);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
 import { maskUrl } from '../mask';
@@ -39,17 +40,38 @@ export async function connectDatabase(
   }
 }
 
-/** Waits for PostgreSQL and migrates, on a connection of its own: a migration may take as long as it needs. */
+/**
+ * Waits for PostgreSQL and migrates, on a connection of its own: a migration may take as long as it needs, and so may the
+ * turn of another process. Told to stop, it waits for neither: the connection is cut, and what was not committed is not
+ * done.
+ *
+ * @throws AbortError when `stopping` aborts
+ */
 export async function prepareDatabase(config: Config, logger: Logger, stopping: AbortSignal): Promise<void> {
   const db = openDatabase({ url: config.databaseUrl, schema: config.schema, poolSize: 1 });
+  let client: PoolClient | undefined;
+  db.pool.on('connect', (connected) => (client = connected));
+  let cut = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    cut = () => reject(stopping.reason as Error);
+    if (stopping.aborted) cut();
+    else stopping.addEventListener('abort', cut, { once: true });
+  });
   try {
-    await connectDatabase(db, config, logger, stopping);
-    const warn = (message: string) => logger.warn(message);
-    if (config.migrateAtStart) await migrateOrCheck(db, warn);
-    else await checkVersion(db, warn);
-    // Now, in one sentence: else the first claim would say it, in Temporal, again and again.
-    await requirePrivileges(db);
+    await Promise.race([stopped, prepare(db, config, logger, stopping)]);
   } finally {
+    stopping.removeEventListener('abort', cut);
+    // Else the pool would wait for the statement, and its socket would keep the process.
+    if (stopping.aborted) void client?.end().catch(() => undefined);
     await within(CLOSE_TIMEOUT_MS, db.close());
   }
+}
+
+async function prepare(db: Database, config: Config, logger: Logger, stopping: AbortSignal): Promise<void> {
+  await connectDatabase(db, config, logger, stopping);
+  const warn = (message: string) => logger.warn(message);
+  if (config.migrateAtStart) await migrateOrCheck(db, warn);
+  else await checkVersion(db, warn);
+  // Now, in one sentence: else the first claim would say it, in Temporal, again and again.
+  await requirePrivileges(db);
 }

@@ -25,7 +25,7 @@ import { setCurrentCommand } from './versioning';
 import { createWorkers } from './workers';
 
 /** Within the grace's rest: settling a batch takes milliseconds, unless PostgreSQL does not answer. */
-const RELEASE_TIMEOUT_MS = 2_000;
+const RELEASE_TIMEOUT_MS = 1_000;
 
 export interface Polling {
   readonly config: Config;
@@ -89,12 +89,19 @@ export async function poll(deps: Polling): Promise<void> {
     delivery: registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 
+  let stoppedAt = performance.now();
   const stop = () => {
+    // Now, not when the workers have ended: until then it would ask for receives on a queue that nobody polls.
+    membership.leave();
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const onStopping = () => {
+    stoppedAt = performance.now();
+    stop();
   };
   const runs = workers.map((worker) => worker.run());
   const running = Promise.all(runs);
-  stopping.addEventListener('abort', stop, { once: true });
+  stopping.addEventListener('abort', onStopping, { once: true });
   running.catch(() => undefined);
   // Beside the start: nothing waits for it.
   const scheduled = scheduleMaintenance(client, config, logger);
@@ -114,14 +121,15 @@ export async function poll(deps: Polling): Promise<void> {
     await running;
   } finally {
     parts.polling = false;
-    stopping.removeEventListener('abort', stop);
-    membership.leave();
+    stopping.removeEventListener('abort', onStopping);
     // Also when one of the two failed: the other must not poll on without it.
     stop();
     await Promise.allSettled([...runs, scheduled]);
     // Of backend `nats`, where handlers run beside the receive that took their events in. The end of the grace cuts them
-    // short; what they and their ledger claims came to is written before the connections go.
-    if (stopping.aborted) await within(config.worker.shutdownGraceMs, handling.fastPath.whenIdle());
+    // short; what they and their ledger claims came to is written before the connections go. The workers may have taken
+    // all of it already, where PostgreSQL stands still.
+    const graceLeftMs = config.worker.shutdownGraceMs - (performance.now() - stoppedAt);
+    if (stopping.aborted) await within(Math.max(0, graceLeftMs), handling.fastPath.whenIdle());
     await within(RELEASE_TIMEOUT_MS, relay.releaseAll());
   }
 }

@@ -94,6 +94,21 @@ describe('receiving from core NATS', () => {
     ]);
   });
 
+  it('what waits for its next try when the worker ends is lost as well, and counted', async () => {
+    const receiver = await Receiver.open(outbox, { OUTBOX_BACKOFF_FIRST_MS: '60000', OUTBOX_BACKOFF_MAX_MS: '60000' });
+    receiver.intake.settleWith = () => ({ kind: 'returned', reason: 'PostgreSQL is away', handlers: ['mail'] });
+    const end = receiver.keepReceiving();
+    await subscribed(receiver);
+    await publish(2);
+    await eventually(() => receiver.intake.got.length === 2 && receiver.intake.inHand === 0);
+    await end();
+    await publish(1);
+    await receiver.broker.link.flush();
+    receiver.stopping.abort();
+    await receiver.source.close();
+    expect(receiver.logs.filter(({ msg }) => msg.endsWith(': lost'))).toMatchObject([{ level: 40, events: 3 }]);
+  });
+
   it('hears again after the connection was lost', async () => {
     const proxy = await Proxy.to(outbox.config().nats.url);
     outbox.onClose(() => proxy.close());

@@ -197,7 +197,7 @@ describe('drainAll', () => {
     });
     expect(await drainAll(database.db.pool, { ...options, limit: 2 })).toEqual({
       ...{ published: 4, leftPending: 0, dead: 1, lost: 0 },
-      passes: 4,
+      ...{ passes: 4, moreDue: false },
     });
   });
 
@@ -208,7 +208,7 @@ describe('drainAll', () => {
     });
     expect(await drainAll(database.db.pool, options)).toEqual({
       ...{ published: 0, leftPending: 3, dead: 0, lost: 0 },
-      passes: 1,
+      ...{ passes: 1, moreDue: true },
     });
     expect(warnings).toHaveLength(1);
   });
@@ -219,6 +219,40 @@ describe('drainAll', () => {
     const { options } = recorder(async () => {
       await enqueue(db, events(1));
     });
-    expect(await drainAll(db.pool, { ...options, maxPasses: 3 })).toMatchObject({ published: 3, passes: 3 });
+    expect(await drainAll(db.pool, { ...options, maxPasses: 3 })).toMatchObject({
+      ...{ published: 3, leftPending: 0, passes: 3, moreDue: true },
+    });
+  });
+
+  test.each([
+    ['is still due', 5, true],
+    ['was due', 4, false],
+  ])('at maxPasses it says whether something %s; what is due later does not count', async (_, count, moreDue) => {
+    await enqueue(database.db, events(count));
+    await enqueue(database.db, [event({ availableAt: new Date(Date.now() + 3_600_000) })]);
+    const { options } = recorder();
+    expect(await drainAll(database.db.pool, { ...options, limit: 2, maxPasses: 2 })).toEqual({
+      ...{ published: 4, leftPending: 0, dead: 0, lost: 0 },
+      ...{ passes: 2, moreDue },
+    });
+  });
+
+  test('told to stop, it publishes nothing more, and what it had claimed is free at once', async () => {
+    const ids = await enqueue(database.db, events(5));
+    const stop = new AbortController();
+    const { options, published, warnings } = recorder(({ eventId }) => {
+      if (eventId === ids[2]) stop.abort();
+    });
+    expect(await drainAll(database.db.pool, { ...options, limit: 4, signal: stop.signal })).toEqual({
+      ...{ published: 3, leftPending: 1, dead: 0, lost: 0 },
+      ...{ passes: 1, moreDue: true },
+    });
+    expect(published).toEqual(ids.slice(0, 3));
+    expect(await statuses(ids)).toEqual(['done', 'done', 'done', 'pending', 'pending']);
+    expect(warnings).toEqual([]);
+    expect(await drainAll(database.db.pool, { ...options, signal: stop.signal })).toEqual({
+      ...{ published: 0, leftPending: 0, dead: 0, lost: 0 },
+      ...{ passes: 0, moreDue: true },
+    });
   });
 });
