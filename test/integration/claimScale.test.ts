@@ -191,8 +191,9 @@ describe('with a long history, many scheduled and many dead rows', () => {
       await client.end();
       await empty.drop();
     }
-    // A machine that is busy with other things is slow at anything.
-    const busy = 20 * p95(machine);
+    // A machine that is busy with other things is slow at anything; the long tests take no account of that. Measured with
+    // 60 processes waiting for two cores, a write takes 1.5 times as long as `SELECT 1`, and a claim up to 3.2 times.
+    const busy = LONG ? 0 : 4 * p95(machine);
     expect(p95(claims.withWork)).toBeLessThan(Math.max(50, busy));
     expect(p95(claims.withNone)).toBeLessThan(Math.max(50, busy));
     expect(p95(writes.here)).toBeLessThan(Math.max(2 * p95(writes.there), busy));

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Advisories } from '../../src/consumer/advisories';
 import { Graveyard } from '../../src/consumer/graveyard';
+import { Holders } from '../../src/consumer/holders';
 import { Unowned } from '../../src/consumer/unowned';
 import { Metrics } from '../../src/telemetry/metrics';
 import { event, enqueue } from '../support/events';
@@ -30,6 +31,7 @@ describe('messages that the broker gives up', () => {
       const [id] = await publish(1);
       await exhaust(1);
       expect(await unowned.look()).toBe(0);
+      await givenUp();
       clock += 1_000;
       expect(await unowned.look()).toBe(0);
       clock += 10_000;
@@ -125,7 +127,7 @@ describe('messages that the broker gives up', () => {
       const { config } = await consumer();
       await outbox.manager.consumers.update(stream(), durable(), { ...config, max_deliver: 10 });
       await publish(2);
-      await exhaust(1, 4);
+      await exhaust(1, 4, 'returned');
       await outbox.manager.consumers.update(stream(), durable(), { ...config, max_deliver: MAX });
       await sleep(400);
       expect(await twice(unowned)).toBeGreaterThanOrEqual(1);
@@ -154,7 +156,7 @@ describe('messages that the broker gives up', () => {
   });
 
   describe('by advisories', () => {
-    it('the server passes the ack floor over a message that it gives up: only the advisory tells', async () => {
+    it('the server passes the ack floor over a message that it gives up: only the advisory tells (C30)', async () => {
       const { advisories, unowned, receiver } = await open();
       await advisories.look();
       const [id] = await publish(1);
@@ -162,7 +164,11 @@ describe('messages that the broker gives up', () => {
       // Only now: another message could be given out before the first has come back.
       await publish(1);
       await finishRest();
-      expect((await consumer()).ack_floor.stream_seq).toBe(2);
+      await givenUp();
+      // With an acknowledgement that leaves nothing in hand.
+      await publish(1);
+      await finishRest();
+      expect((await consumer()).ack_floor.stream_seq).toBe(3);
       expect(await twice(unowned)).toBe(0);
       await eventually(async () => (await advisories.look()) === 1, undefined, 'the advisory');
       expect(await advisories.look()).toBe(0);
@@ -254,9 +260,9 @@ describe('messages that the broker gives up', () => {
     const metrics = new Metrics(config);
     const graveyard = new Graveyard({ db: outbox.db, link, config, logger, metrics, exhausted, handlersFor });
     const source = receiver.source as typeof receiver.source & { holds(sequence: number): boolean };
-    const holds = (sequence: number) => source.holds(sequence);
+    const holders = new Holders(link, config.nats, (sequence) => source.holds(sequence), 300);
     const unowned = new Unowned({
-      ...{ db: outbox.db, link, config, graveyard, handlersFor, holds },
+      ...{ db: outbox.db, link, config, graveyard, handlersFor, holders },
       clock: () => clock,
     });
     return { receiver, metrics, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
@@ -268,14 +274,27 @@ describe('messages that the broker gives up', () => {
     return ids;
   }
 
-  /** Takes the first messages `times` and gives them back each time, as a worker does that is killed; then pulls once more. */
-  async function exhaust(count: number, times = MAX): Promise<void> {
+  /**
+   * Takes the first messages `times` and gives them back, but for the last time: as when the worker dies in the last
+   * delivery, no final `nak` is ever sent, and only `ack_wait` ends it (C30). `returned`: the last time as well.
+   */
+  async function exhaust(count: number, times = MAX, last?: 'returned'): Promise<void> {
     const reader = await jetstream(outbox.nats).consumers.get(stream(), durable());
-    for (let time = 0; time < times; time++) {
+    for (let time = 1; time <= times; time++) {
       const messages = await reader.fetch({ max_messages: count, expires: 30_000 });
-      for await (const message of messages) if (times > 1) message.nak();
+      for await (const message of messages) if (time < times || last) message.nak();
     }
     await outbox.nats.flush();
+  }
+
+  /** Pulls, gets nothing, and the last delivery of all has run out: the server has given up whatever it had given out. */
+  async function givenUp(): Promise<void> {
+    const reader = await jetstream(outbox.nats).consumers.get(stream(), durable());
+    await eventually(async () => {
+      for await (const { seq } of await reader.fetch({ max_messages: 100, expires: 1_000 }))
+        throw new Error(`message ${seq} was delivered once more`);
+      return (await consumer()).num_ack_pending === 0;
+    });
   }
 
   /** Acknowledges all else: each pull makes the server notice what is over its limit. */

@@ -261,7 +261,7 @@ describe('controlling the relay', () => {
     'no run of the relay grows past a bound, busy or idle, and each ends by continuing as new (C24)',
     async () => {
       // Shortened: the server suggests a roll-over after 60 events instead of 4,096; 20,000 rows instead of 100,000, in
-      // batches of 1,000; idle for four roll-overs with a long poll of 0.1 s instead of 30 minutes.
+      // batches of 500; idle for four roll-overs with a long poll of 0.1 s instead of 30 minutes.
       const own = new OwnServers();
       const temporal = await own.temporal(
         LONG ? [] : ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=60'],

@@ -101,10 +101,9 @@ describe.each(['db', 'nats'])('backend %s', (backend) => {
     await allHandled(outbox.db, 'flaky', 1, LONG ? 120_000 : undefined);
     await outbox.allDone();
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    // Never early; how late is the machine's affair, and the schedule is what was written and is said below.
+    // Never early. How late is the machine's affair but in the long tests: the schedule is what is said below.
     schedule.forEach((gap, index) => expect(gaps[index]).toBeGreaterThan(gap - (LONG ? 200 : 50)));
-    // By the least late of them: a busy machine adds to one or the other.
-    if (LONG) expect(Math.min(...schedule.map((gap, index) => gaps[index]! - gap))).toBeLessThan(2_000);
+    if (LONG) expect(Math.max(...schedule.map((gap, index) => gaps[index]! - gap))).toBeLessThan(2_000);
     expect(await deliveryRows(outbox.db)).toEqual([]);
     const told = logs.filter(({ msg }) => msg === 'A handler failed and is tried again');
     expect(told).toMatchObject(

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { deliveryWorkflowId } from '../../src/deliveries/deliveryId';
 import { deliveryOf } from '../support/deliveries';
@@ -6,7 +9,9 @@ import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
 
-/** What a handler may throw, and a part of what is kept of it (C20). */
+const LIBRARY = join(__dirname, '..', '..', 'dist', 'index.js');
+
+/** What a handler may throw, and a part of what is kept of it (C20). Each `make` stands for itself: it is moved as text. */
 const ODD: Record<
   string,
   { readonly make: () => unknown; readonly kept: RegExp; /** By a promise, not thrown. */ readonly rejects?: true }
@@ -47,38 +52,45 @@ const ODD: Record<
   half: { make: () => new Error('half a pair \ud800'), kept: /^half a pair/ },
 };
 
+/** A module with a handler that throws what the aggregate's name says, until there is a file of the name `healthy`. */
+function oddHandler({ transactional, healthy }: { transactional: boolean; healthy: string }): string {
+  const kinds = Object.entries(ODD).map(
+    ([kind, { make, rejects }]) => `${kind}: { make: ${String(make)}, rejects: ${rejects} }`,
+  );
+  return `const { existsSync } = require('node:fs');
+    const { defineHandler } = require(${JSON.stringify(LIBRARY)});
+    const ODD = { ${kinds.join(', ')} };
+    const run = ({ aggregateId }) => {
+      const odd = existsSync(${JSON.stringify(healthy)}) ? undefined : ODD[aggregateId];
+      const fail = () => {
+        if (odd) throw odd.make();
+      };
+      return odd?.rejects ? Promise.resolve().then(fail) : fail();
+    };
+    exports.odd = defineHandler({ name: 'odd', events: ['ThingHappened'], transactional: ${transactional}, run });`;
+}
+
 describe.each(['db', 'nats'])('whatever a handler throws, backend %s', (backend) => {
   let outbox: TestOutbox;
-  const unhandled: unknown[] = [];
-  const keep = (reason: unknown) => unhandled.push(reason);
+  let directory: string;
   beforeEach(async () => {
-    unhandled.length = 0;
-    process.on('unhandledRejection', keep);
+    directory = mkdtempSync(join(tmpdir(), 'outbox-handlers-'));
     outbox = await TestOutbox.create({ EVENT_BUS_BACKEND: backend, EVENT_QUEUE_MAX_ATTEMPTS: '3' });
   });
   afterEach(async () => {
     await outbox.close();
-    process.off('unhandledRejection', keep);
+    rmSync(directory, { recursive: true });
   });
 
   it.each([false, true])(
     'is a failed attempt with a clean, bounded reason; transactional: %s (C20)',
     async (transactional) => {
-      let healthy = false;
-      const odd = defineHandler({
-        name: 'odd',
-        events: ['ThingHappened'],
-        transactional: transactional as true,
-        run: ({ aggregateId }) => {
-          const odd = healthy ? undefined : ODD[aggregateId];
-          const fail = () => {
-            if (odd) throw odd.make();
-          };
-          return odd?.rejects ? Promise.resolve().then(fail) : fail();
-        },
-      });
+      // A process of its own: one that nobody takes care of would end it, as a rejection that nobody handles does.
+      const healthy = join(directory, 'healthy');
+      const handlers = join(directory, 'handlers.cjs');
+      writeFileSync(handlers, oddHandler({ transactional, healthy }));
       const settings = { OUTBOX_BACKOFF_FIRST_MS: '3600000', OUTBOX_BACKOFF_MAX_MS: '3600000' };
-      await outbox.startWorker(settings, { handlers: [odd] });
+      const worker = await outbox.spawnWorker(settings, { handlers });
       const kinds = Object.keys(ODD);
       const ids = await enqueue(
         outbox.db,
@@ -111,11 +123,12 @@ describe.each(['db', 'nats'])('whatever a handler throws, backend %s', (backend)
       await eventually(async () => (await deliveryRows(outbox.db)).every(({ attempts }) => attempts === 2));
       for (const [index, kind] of kinds.entries())
         expect((await deliveryOf(outbox.db, ids[index]!, 'odd'))!.reason).toMatch(ODD[kind]!.kept);
-      healthy = true;
+      writeFileSync(healthy, '');
       await Promise.all(ids.slice(0, -1).map((id) => reached(id)));
       await allHandled(outbox.db, 'odd', ids.length);
       await outbox.allDone();
-      expect(unhandled).toEqual([]);
+      // It has lived, and ends only now.
+      expect(await worker.kill('SIGTERM')).toBe(0);
     },
   );
 

@@ -7,13 +7,18 @@ import { defineHandler } from '../../src/handlers/defineHandler';
 import { claimLedger, type LedgerClaim, type LedgerVerdict } from '../../src/ledger/claim';
 import { finishLedger } from '../../src/ledger/finish';
 import { openDatabase, type Database } from '../../src/postgres/database';
+import { CrashWorld, PATIENCE_MS } from '../crash/world';
 import { claimed, eventRecord } from '../support/attempts';
 import { deliveryOf, insertDelivery, insertLedger, ledgerOf } from '../support/deliveries';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows, unfinished } from '../support/handled';
+import { ANY_PORT, endpointOf, scrape, total } from '../support/metrics';
 import { TestOutbox } from '../support/outbox';
 
+const LONG = process.env.OUTBOX_TEST_LONG === 'on';
+/** In which two workers have one event at the same time. */
+const ROUNDS = LONG ? 200 : 20;
 const TIMES = { leaseMs: 30_000, maxLeaseMs: 1_800_000 };
 
 describe('the ledger', () => {
@@ -210,6 +215,47 @@ describe.each(['db', 'nats'])('handled once, backend %s', (backend) => {
       expect(logs).not.toMatch(/23505|duplicate key|transaction is aborted|deadlock/);
     });
 });
+
+it('runs an event once of which two workers get a message each in the same moment, and spends no attempt on it (C17)', async () => {
+  // The leases are long: a worker that stands still beyond its own may see its event run elsewhere.
+  const settings = {
+    ...{ EVENT_BUS_BACKEND: 'nats', OUTBOX_LEDGER_LEASE_MS: '15000', OUTBOX_LEDGER_RENEW_MS: '3000' },
+    ...{ OUTBOX_ACK_WAIT_MS: '10000', OUTBOX_HEARTBEAT_TIMEOUT_MS: '5000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '3000' },
+  };
+  await CrashWorld.during(settings, async (world) => {
+    const workers = [await world.worker(ANY_PORT), await world.worker(ANY_PORT)];
+    const { nats, db } = world.outbox;
+    const subject = `${world.outbox.config().nats.subjectPrefix}.thing.Outside`;
+    const ids: string[] = [];
+    const send = async (id: string) => {
+      ids.push(id);
+      // Two ids to the broker and one event, as letters of an id may be of either size. Both leave in one write.
+      for (const msgId of [id, id.toUpperCase()]) {
+        const fields = headers();
+        fields.set('Nats-Msg-Id', msgId);
+        nats.publish(subject, JSON.stringify({ ms: 300 }), { headers: fields });
+      }
+      await eventually(() => world.entries(id).length > 0, PATIENCE_MS, 'a handler at work');
+    };
+    // The broker gives some pairs to one worker; those are none of the rounds.
+    const rounds = async () => {
+      const samples = await Promise.all(workers.map(async (worker) => scrape(await endpointOf(worker))));
+      const met = samples.map((each) => total(each, 'outbox_handler_deferrals_total', { reason: 'held elsewhere' }));
+      return met[0]! + met[1]!;
+    };
+    while ((await rounds()) < ROUNDS && ids.length < 10 * ROUNDS) for (let n = 0; n < 10; n++) await send(randomUUID());
+    expect(await rounds()).toBeGreaterThanOrEqual(ROUNDS);
+    expect((await deliveryRows(db)).filter(({ attempts }) => attempts > 0)).toEqual([]);
+    await allHandled(db, 'external', ids.length, PATIENCE_MS);
+    // Who came second waits for the lease that it met, and is spared.
+    await eventually(async () => (await world.unacknowledged()) === 0, PATIENCE_MS, 'all messages acknowledged');
+    await eventually(async () => (await deliveryRows(db)).length === 0, PATIENCE_MS, 'nobody who waits');
+    expect(await unfinished(db)).toEqual({ inProgress: 0, waiting: 0 });
+    expect(ids.map((id) => world.entries(id).map(({ attempt }) => attempt))).toEqual(ids.map(() => [1]));
+    const logs = workers.flatMap((worker) => worker.logs).join('\n');
+    expect(logs).not.toMatch(/23505|duplicate key|transaction is aborted|deadlock/);
+  });
+}, 480_000);
 
 /** The same twenty events once more, under the same ids: a publisher that forgot them, past the duplicate window. */
 async function publishAgain(outbox: TestOutbox): Promise<void> {

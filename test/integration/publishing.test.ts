@@ -1,6 +1,7 @@
 import { jetstream, type StreamConfig } from '@nats-io/jetstream';
 import { headers as newHeaders, nanos } from 'nats';
 import { Client } from 'pg';
+import { retryBackoff } from '../../src/backoff';
 import { decodeHeaderValue } from '../../src/broker/headers';
 import { ownerOf } from '../support/database';
 import { enqueue, event, events } from '../support/events';
@@ -10,6 +11,8 @@ import { Proxy } from '../support/proxy';
 import { listenOnWire } from '../support/wire';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
+/** In which small events are out beside large ones; on a busy machine anything may take longer. */
+const SOON_S = LONG ? 5 : 20;
 
 describe('publishing to JetStream', () => {
   let outbox: TestOutbox;
@@ -35,11 +38,19 @@ describe('publishing to JetStream', () => {
     await eventually(async () => {
       const [row] = await rows(`WHERE id = 7 AND status = 'deferred'`);
       if (row && row.deferrals > (seen.at(-1)?.deferrals ?? 0)) seen.push(row);
-      return seen.length >= 3;
+      return row !== undefined && row.deferrals >= 4;
     });
-    expect(seen.map(({ waitMs }) => waitMs).every((wait, index) => index === 0 || wait > seen[index - 1]!.waitMs)).toBe(
-      true,
-    );
+    // From one due time to the next there is the wait that was written, and what the broker's answer takes. A machine that
+    // stands still may hide one of them; then there are the waits of both.
+    const { backoffFirstMs, backoffMaxMs } = outbox.config().relay;
+    const waits = (deferrals: number) =>
+      Array.from({ length: deferrals }, (_, n) => retryBackoff(n + 1, backoffFirstMs, backoffMaxMs));
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    expect(waits(4)).toEqual([500, 1_000, 2_000, 4_000]);
+    seen.forEach(({ deferrals, waitMs }, index) => {
+      const before = seen[index - 1] ?? { deferrals: 0, waitMs: 0 };
+      expect(waitMs - before.waitMs).toBeGreaterThanOrEqual(sum(waits(deferrals)) - sum(waits(before.deferrals)));
+    });
     const [stray] = await rows('WHERE id = 7');
     expect(stray).toMatchObject({ attempts: 0 });
     expect(stray!.reason).toContain(`no stream takes the subject ${prefix()}.thing.ThingStrayed`);
@@ -100,8 +111,8 @@ describe('publishing to JetStream', () => {
 
   it("events over the server's limit are dead with size and limit in the reason, and all others go out on the same connection (C10)", async () => {
     const { proxy } = await behindProxy();
-    await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
     await outbox.startWorker();
+    await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
     await eventually(async () => (await outbox.rowsByStatus()).done === 11);
     const dead = await eventually(async () => {
       const found = await rows(`WHERE status = 'dead_lettered'`);
@@ -111,7 +122,7 @@ describe('publishing to JetStream', () => {
     expect(dead[1]!.reason).toMatch(/150\d{4} bytes .*1048576/);
     // Tried once: what can never be taken is not put back.
     expect(dead).toMatchObject(Array(2).fill({ attempts: 0, deferrals: 0 }));
-    expect(await secondsOfSmallOnes()).toBeLessThan(5);
+    expect(await secondsOfSmallOnes()).toBeLessThan(SOON_S);
     // The first connection, and none after it.
     expect(proxy.connections).toBe(1);
     await enqueue(outbox.db, [event()]);
@@ -121,8 +132,8 @@ describe('publishing to JetStream', () => {
   it("events over the stream's own limit are dead, and the connection stays (C10)", async () => {
     const { proxy } = await behindProxy();
     await makeStream({ max_msg_size: 10 * 1024 });
-    await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
     await outbox.startWorker();
+    await insertBySizes([1_048_576 - 4_096, 1_048_576, 1_500_000]);
     await eventually(async () => {
       const byStatus = await outbox.rowsByStatus();
       return byStatus.done === 10 && byStatus.dead_lettered === 3;
@@ -132,7 +143,7 @@ describe('publishing to JetStream', () => {
     expect(dead.map(({ reason }) => /\d+ bytes .*(10240|1048576)/.test(reason))).toEqual([true, true, true]);
     expect(dead[0]!.reason).toMatch(/104\d{4} bytes .*10240/);
     expect(dead).toMatchObject(Array(3).fill({ attempts: 0, deferrals: 0 }));
-    expect(await secondsOfSmallOnes()).toBeLessThan(5);
+    expect(await secondsOfSmallOnes()).toBeLessThan(SOON_S);
     expect(proxy.connections).toBe(1);
   });
 
@@ -388,22 +399,24 @@ describe('publishing to JetStream', () => {
     );
   }
 
-  /** Rows with payloads of exactly these bytes, among ten small ones. */
-  async function insertBySizes(sizes: number[]): Promise<void> {
-    for (let index = 0; index < 10; index++) {
-      await insert(`'thing', 'ThingHappened', '{"n": 1}'::jsonb, NULL`, []);
-      const size = sizes[index];
-      if (size !== undefined)
-        await insert(`'thing', 'ThingHappened', to_jsonb(repeat('x', $1::integer)), NULL`, [size - 2]);
-    }
+  /** Rows with payloads of exactly these bytes, among ten small ones; all of one statement, so that one claim finds them. */
+  async function insertBySizes(sizes: readonly number[]): Promise<void> {
+    const all = Array.from({ length: 10 }, (_, index) => [null, sizes[index] ?? []].flat()).flat();
+    await outbox.db.query(
+      `INSERT INTO :schema.event_queue (aggregate_id, aggregate_type, event_type, payload)
+       SELECT 'a', 'thing', 'ThingHappened', coalesce(to_jsonb(repeat('x', size - 2)), '{"n": 1}')
+         FROM unnest($1::integer[]) WITH ORDINALITY AS given (size, at) ORDER BY at`,
+      [all],
+    );
   }
 
-  /** From the first of the small rows that went out to the last. */
+  /** From the first of the small rows that was written to the last that went out. */
   async function secondsOfSmallOnes(): Promise<number> {
-    const { rows: found } = await outbox.db.query<{ seconds: number }>(
-      `SELECT extract(epoch FROM max(published_at) - min(published_at))::float8 AS seconds
+    const { rows: found } = await outbox.db.query<{ count: number; seconds: number }>(
+      `SELECT count(*)::integer, extract(epoch FROM max(published_at) - min(available_at))::float8 AS seconds
          FROM :schema.event_queue WHERE status = 'done' AND pg_column_size(payload) < 100`,
     );
+    expect(found[0]!.count).toBe(10);
     return found[0]!.seconds;
   }
 

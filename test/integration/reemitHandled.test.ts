@@ -53,7 +53,7 @@ describe.each(['db', 'nats'])('backend %s: a dead letter of a handler', (backend
       'a dead letter',
     );
   const handled = (id: string) =>
-    eventually(async () => (await ledgerOf(outbox.db, id, 'mended')) === 'done', undefined, 'a handled event');
+    eventually(async () => (await ledgerOf(outbox.db, id, 'mended')) === 'done', 30_000, 'a handled event');
   const copiesOf = async (id: string) => (await outbox.streamCounts()).get(id);
 
   const subjectOf = async (id: string) => (await outbox.messages()).find(({ eventId }) => eventId === id)!.subject;

@@ -20,6 +20,8 @@ describe.each([
       OUTBOX_POOL_SIZE: poolSize,
       OUTBOX_CONCURRENCY: concurrency,
     });
+    // An external handler is given no connection: its context has a signal and a key, and nothing of the package leads to
+    // the worker's pool. What it enqueues goes through a pool of its own.
     const own = new Pool({ connectionString: outbox.database.url, max: 1 });
     // The database is dropped when the connection may just be closing: its last word is then an error.
     own.on('error', () => undefined);
@@ -52,6 +54,7 @@ describe.each([
     ];
     try {
       const { logs } = await outbox.startWorker({}, { handlers });
+      const began = performance.now();
       await enqueue(
         outbox.db,
         events(20, (n) => ({ aggregateId: `a${n % 5}` })),
@@ -60,6 +63,7 @@ describe.each([
       await allHandled(outbox.db, 'outside', 20);
       await allHandled(outbox.db, 'last', 40);
       await outbox.allDone();
+      expect(performance.now() - began).toBeLessThan(60_000);
       expect(logs.filter(({ level }) => (level as number) >= 40)).toEqual([]);
     } finally {
       await outbox.close();

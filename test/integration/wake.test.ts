@@ -6,6 +6,9 @@ import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
 import { Proxy } from '../support/proxy';
 
+/** What a busy machine adds. */
+const BUSY_MS = process.env.OUTBOX_TEST_LONG === 'on' ? 0 : 18_000;
+
 describe('the wake-up listener', () => {
   let database: TestDatabase;
   let proxy: Proxy;
@@ -58,7 +61,7 @@ it('a worker told to stop ends with exit code 0 within its grace and 5 s, though
   await eventually(() => proxy.swallowed > 0, undefined, 'a statement without an answer');
   const began = performance.now();
   expect(await worker.kill('SIGTERM')).toBe(0);
-  // And what a busy machine adds. A worker that waited for an answer would wait for 30 s.
-  expect(performance.now() - began).toBeLessThan(graceMs + 5_000 + 18_000);
+  // A worker that waited for an answer would wait for 30 s.
+  expect(performance.now() - began).toBeLessThan(graceMs + 5_000 + BUSY_MS);
   await outbox.close();
 }, 90_000);

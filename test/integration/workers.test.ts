@@ -11,6 +11,8 @@ import { Proxy } from '../support/proxy';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 const GRACE_MS = 5_000;
+/** What a busy machine adds. */
+const BUSY_MS = LONG ? 0 : 15_000;
 /** Batches of 1,000 rows instead of 4,000, or of 400 where a smaller backlog will do: a signal must meet a drain under way. */
 const BACKLOG = 20_000;
 const MANY_BATCHES: Settings = { OUTBOX_BATCH_SIZE: '1000' };
@@ -47,8 +49,8 @@ describe('workers', () => {
     }
     ids.push(...woken);
     const [first = NaN, ...later] = await Promise.all(woken.map(pickedUpIn));
-    // By the quickest: what a busy machine adds to one of them says nothing of the listener.
-    expect(Math.min(...later)).toBeLessThan(50);
+    // All of them in the long tests; else by the quickest, as a busy machine adds to one or the other.
+    expect(LONG ? Math.max(...later) : Math.min(...later)).toBeLessThan(50);
     if (LONG) expect(first).toBeLessThan(2_000);
 
     ids.push(...(await enqueue(outbox.db, events(SMALL_BACKLOG))));
@@ -245,8 +247,8 @@ describe('workers', () => {
   async function stopsInTime(worker: WorkerProcess): Promise<void> {
     const asked = performance.now();
     expect(await worker.kill('SIGTERM')).toBe(0);
-    // And what a busy machine adds. A worker that waited for a statement's answer would wait for 30 s.
-    expect(performance.now() - asked).toBeLessThan(GRACE_MS + 5_000 + 15_000);
+    // A worker that waited for a statement's answer would wait for 30 s.
+    expect(performance.now() - asked).toBeLessThan(GRACE_MS + 5_000 + BUSY_MS);
   }
 
   /** The worker that holds the claim once `rows` are done. */
