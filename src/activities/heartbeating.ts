@@ -17,13 +17,16 @@ export function mappingErrors<Args extends unknown[], Result>(run: (...args: Arg
 
 /** Heartbeats while `run` is at work, so that a worker that is gone is noticed within the heartbeat time-out. */
 export function heartbeating<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) {
-  return mappingErrors(async (...args: Args): Promise<Result> => {
-    const context = Context.current();
-    const timer = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
-    try {
-      return await run(...args);
-    } finally {
-      clearInterval(timer);
-    }
-  });
+  return mappingErrors((...args: Args) => whileHeartbeating(() => run(...args)));
+}
+
+/** @param details what the next attempt is told. Part of every heartbeat, as one without would take it away again */
+export async function whileHeartbeating<Result>(run: () => Promise<Result>, details?: () => unknown): Promise<Result> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(details?.()), HEARTBEAT_EVERY_MS);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+  }
 }

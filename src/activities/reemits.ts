@@ -1,12 +1,12 @@
 import { Context } from '@temporalio/activity';
-import { reemit } from '../deadLetters/reemit';
+import { reemit, type RevivedEvent } from '../deadLetters/reemit';
 import { reemitAll } from '../deadLetters/reemitAll';
 import { RunStarter } from '../deadLetters/startRuns';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
 import type { DeliveryRuns } from '../temporal/deliveryRuns';
 import type { DeadLetterFilter, ReemitAllResult, ReemitRequest, ReemitResult } from '../workflows/messages';
-import { heartbeating, mappingErrors } from './heartbeating';
+import { heartbeating, mappingErrors, whileHeartbeating } from './heartbeating';
 
 export interface ReemitDeps {
   readonly db: Database;
@@ -33,24 +33,30 @@ export function createReemitActivities({ db, logger, runs }: ReemitDeps) {
     return { revived, refused };
   }
 
-  /** Goes on counting where an attempt that was lost had got to, as far as its heartbeats told. */
+  /**
+   * Goes on counting where an attempt that was lost had got to, as far as its heartbeats told. They go out by time and not
+   * only by statement: one that finds little among millions outlasts their time-out, and would be begun again for ever.
+   */
   async function reviveAll(filter: DeadLetterFilter, by?: AskedBy): Promise<ReemitAllResult> {
-    const { heartbeatDetails } = Context.current().info;
+    const context = Context.current();
+    const { heartbeatDetails } = context.info;
     const before = typeof heartbeatDetails === 'number' ? heartbeatDetails : 0;
-    const { revived } = await reemitAll(db.pool, filter, {
-      schema: db.schema,
-      onChunk: (count, deliveries) => {
-        Context.current().heartbeat(before + count);
-        starter.add(deliveries);
-      },
-    });
-    logger.info({ by, revived: before + revived, refused: 0, ...filter }, REEMITTED);
-    return { revived: before + revived };
+    let revived = before;
+    const onChunk = (count: number, deliveries: readonly RevivedEvent[]) => {
+      revived = before + count;
+      context.heartbeat(revived);
+      starter.add(deliveries);
+    };
+    await whileHeartbeating(
+      () => reemitAll(db.pool, filter, { schema: db.schema, onChunk }),
+      () => revived,
+    );
+    logger.info({ by, revived, refused: 0, ...filter }, REEMITTED);
+    return { revived };
   }
 
   return {
     reemit: heartbeating(revive),
-    // Its own heartbeats carry the count; one statement of it is far shorter than their time-out.
     reemitAll: mappingErrors(reviveAll),
   };
 }

@@ -5,11 +5,13 @@ import {
   continueAsNew,
   isCancellation,
   log,
+  patched,
   setCurrentDetails,
   setDefaultSignalHandler,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import { retryBackoff } from '../backoff';
 import { deliveryDetails } from './deliveryDetails';
 import { DeliveryMemory, type Delivery } from './deliveryMemory';
 import {
@@ -26,8 +28,13 @@ import { readDeliveries, readRetryNow, readSkip } from './deliveryOrders';
 import { nameHandlers } from './deliverySearch';
 import { deliveryStepsOf } from './deliverySteps';
 
-/** After an attempt whose end was not written: its worker is lost, or PostgreSQL is away. */
-const UNKNOWN_PAUSE_MS = 1_000;
+/**
+ * After an attempt whose end was not written: its worker is lost, or PostgreSQL is away. On the shared schedule, since in an
+ * outage each due run tries again, and a thousand of them each second would leave the slots to nothing else. Its last wait
+ * is short: when PostgreSQL answers again, every run is back at work within some ten seconds.
+ */
+const UNKNOWN_FIRST_MS = 1_000;
+const UNKNOWN_MAX_MS = 8_000;
 const UNTOLD_MS = 60_000;
 
 /**
@@ -110,6 +117,7 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
 
   /** Never rejects: an attempt ends in one of the results it knows, or is tried again. */
   async function seeThrough(delivery: Delivery): Promise<void> {
+    let unknownInARow = 0;
     while (delivery.state === 'waiting') {
       await wait(delivery);
       if (rollingOver) return;
@@ -123,7 +131,9 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
       delivery.nudged = false;
       delivery.state = 'running';
       show();
-      apply(delivery, await attempt(delivery));
+      const result = await attempt(delivery);
+      unknownInARow = result ? 0 : unknownInARow + 1;
+      apply(delivery, result ?? unknownEnd(delivery.attempts, unknownInARow));
       show();
       rollingOver ||= workflowInfo().continueAsNewSuggested;
     }
@@ -144,12 +154,13 @@ export async function deliverEvent(input: DeliverInput): Promise<void> {
     return `attempt ${attempts + 1}${maxAttempts === undefined ? '' : ` of ${maxAttempts}`}`;
   }
 
-  async function attempt({ handler, attempts }: Delivery): Promise<AttemptResult | AttemptFailure> {
+  /** @returns `undefined` when nobody knows how it ended */
+  async function attempt({ handler, attempts }: Delivery): Promise<AttemptResult | AttemptFailure | undefined> {
     try {
       return await steps.attempt(handler, { eventId, attempts }, attemptOf({ attempts }));
     } catch (error) {
       if (isCancellation(error)) throw error;
-      return failureOf(error) ?? unknownEnd(attempts);
+      return failureOf(error);
     }
   }
 
@@ -175,7 +186,9 @@ function failureOf(error: unknown): AttemptFailure | undefined {
 }
 
 /** The next attempt finds out, by the ledger, whether this one counts. */
-function unknownEnd(attempts: number): AttemptResult {
+function unknownEnd(attempts: number, inARow: number): AttemptResult {
   const reason = 'the end of the last attempt is unknown: its worker or PostgreSQL was away';
-  return { kind: 'deferred', attempts, dueInMs: UNKNOWN_PAUSE_MS, reason };
+  // Runs of older builds waited for the first time again: a longer wait here would be a second timer for them.
+  const step = inARow > 1 && patched('unknown-ends-back-off') ? inARow : 1;
+  return { kind: 'deferred', attempts, dueInMs: retryBackoff(step, UNKNOWN_FIRST_MS, UNKNOWN_MAX_MS), reason };
 }

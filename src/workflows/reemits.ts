@@ -1,18 +1,31 @@
-import { condition } from '@temporalio/workflow';
+import { condition, workflowInfo } from '@temporalio/workflow';
 import type { RelayMemory } from './state';
-import { stepsOf } from './steps';
+import { isReemitting, stepsOf } from './steps';
 
 /** Event ids of one re-emit step: small enough for a payload, large enough for an operator's list. */
 const CHUNK = 1_000;
 /** What a continue-as-new may carry on, half a megabyte: one above the server's 2 MB is refused, and again at each retry. */
 const MAX_CARRIED_IDS = 10_000;
 
-/** Carries out the re-emits that came by signal, one at a time: a flood of signals becomes a queue, not a flood of activities. */
-export async function carryOutReemits(memory: RelayMemory): Promise<void> {
+/**
+ * History of a run that a re-emit keeps from rolling over: at most so many times what it would have, and far from where
+ * Temporal ends a run (51,200 events, 50 MB).
+ */
+const HELD_TO = { times: 20, events: 20_000, bytes: 20 * 1024 * 1024 };
+
+/**
+ * Carries out the re-emits that came by signal, one at a time: a flood of signals becomes a queue, not a flood of activities.
+ *
+ * @param mayBegin false when the next run is to have those that wait, as far as they can be carried
+ * @param ended called between two
+ */
+export async function carryOutReemits(memory: RelayMemory, mayBegin: () => boolean, ended: () => void): Promise<void> {
+  const isNextDue = () => memory.orders.length > 0 && (mayBegin() || !canBeCarried(memory));
   for (;;) {
-    await condition(() => memory.orders.length > 0 || memory.leaving);
+    await condition(() => isNextDue() || memory.leaving);
     if (memory.leaving && canBeCarried(memory)) return;
     await carryOutNext(memory);
+    ended();
   }
 }
 
@@ -21,17 +34,33 @@ export function canBeCarried(memory: RelayMemory): boolean {
   return memory.orderedIds <= MAX_CARRIED_IDS;
 }
 
+/**
+ * No continue-as-new carries a re-emit that has begun, or more than fits into it. A run that left its loop all the same
+ * would publish nothing for as long as that takes; only the bound of its history ends this.
+ */
+export function canRollOver(memory: RelayMemory): boolean {
+  if (!isReemitting() && canBeCarried(memory)) return true;
+  const { historyLength, historySize } = workflowInfo();
+  const limit = HELD_TO.times * memory.timings.rollOverEvents || HELD_TO.events;
+  return historyLength >= Math.min(limit, HELD_TO.events) || historySize >= HELD_TO.bytes;
+}
+
 export async function carryOutNext(memory: RelayMemory): Promise<void> {
   const order = memory.orders[0];
   if (!order) return;
   const steps = stepsOf(memory.timings);
-  if ('all' in order) {
-    memory.orders.shift();
-    await steps.reemitAll(order.all, 'signal');
-  } else {
-    const { handler } = order;
-    const ids = takeIds(memory, handler);
-    await steps.reemit(handler === undefined ? { ids } : { ids, handler }, 'signal');
+  memory.reemitting = true;
+  try {
+    if ('all' in order) {
+      memory.orders.shift();
+      await steps.reemitAll(order.all, 'signal');
+    } else {
+      const { handler } = order;
+      const ids = takeIds(memory, handler);
+      await steps.reemit(handler === undefined ? { ids } : { ids, handler }, 'signal');
+    }
+  } finally {
+    memory.reemitting = false;
   }
 }
 

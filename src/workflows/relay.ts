@@ -6,6 +6,7 @@ import {
   condition,
   isCancellation,
   log,
+  patched,
   setCurrentDetails,
   sleep,
 } from '@temporalio/workflow';
@@ -13,7 +14,7 @@ import { retryBackoff } from '../backoff';
 import type { BatchOutcome, ClaimResult } from '../relay/outcome';
 import { details } from './details';
 import { listen } from './listeners';
-import { canBeCarried, carryOutNext, carryOutReemits } from './reemits';
+import { canBeCarried, canRollOver, carryOutNext, carryOutReemits } from './reemits';
 import { isRollOverDue, rollOver } from './rollOver';
 import { RelayMemory, type RelayInput } from './state';
 import { stepsOf } from './steps';
@@ -23,6 +24,7 @@ const MAX_OPEN_BATCHES = 2;
 /** Tries in a row before the relay believes that no worker has a broker: each worker gets its chance to answer. */
 const PROBES_AT_ONCE = 4;
 const FAULT_PAUSE_MS = 5_000;
+
 /**
  * Moves events from the outbox to the broker for ever: `claim`, then `publish` and `mark` beside the next claim.
  * A request to cancel it is carried out as a pause is, and then ends it: nothing is left half done.
@@ -42,6 +44,14 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   let probesInARow = 0;
   let newestToken: string | undefined;
 
+  /** Runs of older builds publish nothing from when a roll-over is due, however long it has to wait. */
+  const goesOn = patched('publishes-beside-reemits');
+  /** Re-emits by signal leave the roll-over the next moment between two of them: a flood of them would have none. */
+  let yields = false;
+
+  const openBatches = () => memory.timings.openBatches ?? MAX_OPEN_BATCHES;
+  const isDue = () => isRollOverDue(memory.timings.rollOverEvents);
+  const shouldLeave = () => memory.cancelled || (isDue() && (!goesOn || canRollOver(memory)));
   const endClaim = () => openClaim?.cancel();
   const show = () => setCurrentDetails(details(memory.status(), memory.stateSince(new Date())));
   listen(memory, { pause, wake });
@@ -50,19 +60,25 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
     endClaim();
   });
   show();
-  const reemitting = carryOutReemits(memory);
+  const reemitting = carryOutReemits(memory, () => !yields, reemitted);
 
-  while (!shouldLeave()) {
-    if (memory.paused) await condition(() => !memory.paused || shouldLeave());
-    else if (probesInARow >= PROBES_AT_ONCE) await waitForBroker();
-    else if (memory.open.size >= openBatches())
-      await condition(() => memory.open.size < openBatches() || memory.paused);
-    else await pass();
+  do {
+    memory.rollingOver = false;
+    while (!shouldLeave()) {
+      yields = goesOn && isDue() && memory.reemitting;
+      if (memory.paused) await condition(() => !memory.paused || shouldLeave());
+      else if (probesInARow >= PROBES_AT_ONCE) await waitForBroker();
+      else if (memory.open.size >= openBatches())
+        await condition(() => memory.open.size < openBatches() || memory.paused);
+      else await pass();
+      show();
+    }
+    memory.rollingOver = !memory.cancelled;
     show();
-  }
+    // An update that comes while batches are being settled may take long, too.
+    if (goesOn) await condition(() => memory.quiet || !shouldLeave());
+  } while (goesOn && !shouldLeave());
 
-  memory.rollingOver = !memory.cancelled;
-  show();
   await reemitting;
   // More may have arrived by signal meanwhile.
   while (!memory.quiet || !allHandlersFinished() || !canBeCarried(memory)) {
@@ -72,10 +88,6 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   if (memory.cancelled)
     throw new CancelledFailure('The relay was cancelled; the next worker that starts begins another');
   await rollOver<typeof relay>(memory.carry());
-
-  function openBatches(): number {
-    return memory.timings.openBatches ?? MAX_OPEN_BATCHES;
-  }
 
   async function pass(): Promise<void> {
     woken = false;
@@ -163,8 +175,10 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
     probesInARow = 0;
   }
 
-  function shouldLeave(): boolean {
-    return memory.cancelled || isRollOverDue(memory.timings.rollOverEvents);
+  function reemitted(): void {
+    // Not at the end of a long poll: more orders may wait for the roll-over.
+    if (goesOn && shouldLeave()) endClaim();
+    else yields = false;
   }
 
   function pause(): boolean {

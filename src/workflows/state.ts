@@ -56,6 +56,8 @@ export class RelayMemory {
   /** Rows of each token that is claimed and not settled. */
   readonly open = new Map<string, number>();
   claiming = false;
+  /** A re-emit that came by signal is being carried out. */
+  reemitting = false;
   /** The state that its page shows, and since when. */
   since: Since<RelayState> | undefined;
   rollingOver = false;

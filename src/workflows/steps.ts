@@ -5,6 +5,25 @@ import { LONGEST_SLICE, type RelayTimings } from '../relay/outcome';
 /** Beyond what a step should need: a start-to-close time-out is the last resort, heartbeats find a lost worker sooner. */
 const SLACK_MS = 30_000;
 
+/** Of this run: the SDK gives each its own copy of every module. */
+let reemits = 0;
+
+/** A re-emit is under way, whoever asked for it. Signals, which end in the task that they come with, are none. */
+export function isReemitting(): boolean {
+  return reemits > 0;
+}
+
+/** Hands on the step's own promise: one of ours would end later, and old histories would have their commands in another order. */
+function counted<Args extends unknown[], Result>(step: (...args: Args) => Promise<Result>) {
+  return (...args: Args): Promise<Result> => {
+    const ended = () => void reemits--;
+    reemits++;
+    const result = step(...args);
+    result.then(ended, ended);
+    return result;
+  };
+}
+
 /** The relay's activities with their options, in one place. Retried for ever: an outage ends, and rows must not be dropped. */
 export function stepsOf(timings: RelayTimings) {
   const patient: ActivityOptions = {
@@ -51,15 +70,19 @@ export function stepsOf(timings: RelayTimings) {
       startToCloseTimeout: 2 * SLACK_MS,
       summary: 'writes the outcomes',
     }).mark,
-    reemit: proxyActivities<RelayActivities>({
-      ...patient,
-      startToCloseTimeout: 2 * SLACK_MS,
-      summary: 'revives dead letters',
-    }).reemit,
-    reemitAll: proxyActivities<RelayActivities>({
-      ...patient,
-      startToCloseTimeout: 3_600_000,
-      summary: 'revives dead letters',
-    }).reemitAll,
+    reemit: counted(
+      proxyActivities<RelayActivities>({
+        ...patient,
+        startToCloseTimeout: 2 * SLACK_MS,
+        summary: 'revives dead letters',
+      }).reemit,
+    ),
+    reemitAll: counted(
+      proxyActivities<RelayActivities>({
+        ...patient,
+        startToCloseTimeout: 3_600_000,
+        summary: 'revives dead letters',
+      }).reemitAll,
+    ),
   };
 }
