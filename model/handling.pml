@@ -17,7 +17,8 @@
  *   LOST_COMMITS   PostgreSQL is killed, and has forgotten the claim of a transactional handler (ADR 0013)
  *   ORDERS         runs terminated and dead letters re-emitted, by an operator
  * Mutants: ACK_BEFORE_HAND_OVER, LEDGER_WITHOUT_OWNER, LEDGER_WITHOUT_STARTED_AT, NO_ASK_AGAIN, NO_SWEEP, NO_LEASE,
- *   LEASE_TOO_SHORT, NO_GRAVEYARD, FINISH_BEFORE_EFFECT. LOST_COMMIT_NOT_EXCUSED shows what is not guaranteed.
+ *   LEASE_TOO_SHORT, NO_GRAVEYARD, FINISH_BEFORE_EFFECT, NO_EXPECTED_ATTEMPTS, LOST_WORKER_SPENDS_NOTHING.
+ *   LOST_COMMIT_NOT_EXCUSED and STALE_SNAPSHOT_NOT_EXCUSED show what is not guaranteed.
  */
 #define N EVENTS
 #define MAX_DELIVER 2
@@ -44,9 +45,12 @@ bool relaxed[N];                 /* the claim need not be on disk yet */
 mtype:delivery delivery[N];      /* deliveries */
 byte attempts[N];
 byte effects[N];
+bool early[N];                   /* next_at is ahead: nobody who knows of the last failure has waited for it */
+byte budget[N];                  /* attempts that may still begin */
 
 /* ---- Temporal ---- */
-bool opened[N];                     /* deliver/<event_id> is open */
+bool opened[N];                  /* deliver/<event_id> is open */
+byte known[N];                   /* attempts spent, as it knows; an attempt is asked for with that number */
 mtype:attempt asked[N];          /* its activity */
 byte askedOf[N];
 
@@ -66,24 +70,50 @@ byte crashes = CRASHES, freezes = FREEZES, failures = FAILURES, lost = LOST_COMM
 #else
 #define OURS(e, s) (ledger[e] == BUSY && (own[e] & BIT(s)))
 #endif
+#ifdef LOST_COMMIT_NOT_EXCUSED
+#define FORGIVEN false
+#else
+#define FORGIVEN true
+#endif
+#ifdef LOST_WORKER_SPENDS_NOTHING
+#define LOST_ATTEMPT 0
+#else
+#define LOST_ATTEMPT 1
+#endif
 #define LIVE(e) (ledger[e] == BUSY && !over[e])
 
 /* Nobody awake has it in hand, and says working() for it. */
 #define AGAIN(e) (message[e] == OUT && (holders[e] & AWAKE) == 0)
 #define FIRST(e) (message[e] == NEW && (e == 0 || message[e - 1 + (e == 0)] != NEW))
 
+/* Each claim is entered once at most, so claims bound the entries. */
 inline insertClaim(e, s) {
+  assert(budget[e] > 0);                       /* property: no more attempts than the budget */
+  budget[e]--;
   ledger[e] = BUSY; own[e] = BIT(s); busyBy[e] = s; over[e] = false; excused[e] = excused[e] & ~BIT(s)
 }
 
+/*
+ * A claim of the fast path costs no attempt when its statement's snapshot is older than another worker's hand-over: it is
+ * inserted although a delivery waits by now.
+ */
+#ifdef STALE_SNAPSHOT_NOT_EXCUSED
+#define UNCOUNTED(e) skip
+#else
+#define UNCOUNTED(e) if :: delivery[e] != NO -> budget[e]++ :: else fi
+#endif
+
 inline removeClaim(e) { ledger[e] = NONE; own[e] = 0; busyBy[e] = NOBODY; over[e] = false; relaxed[e] = false }
 
-inline finishClaim(e) { ledger[e] = FINISHED; own[e] = 0; busyBy[e] = NOBODY; over[e] = false; relaxed[e] = false }
+inline finishClaim(e) {
+  ledger[e] = FINISHED; own[e] = 0; busyBy[e] = NOBODY; over[e] = false; relaxed[e] = false;
+  budget[e] = MAX_ATTEMPTS                     /* never asked again, so one number will do */
+}
 
 /* Signal-with-start: a run that is there already takes no notice [src/handlers/runStarts.ts: start]. */
-inline startRun(e) {
+inline startRun(e, told) {
   if
-  :: delivery[e] != BURIED && !opened[e] -> opened[e] = true; asked[e] = ASKED
+  :: delivery[e] != BURIED && !opened[e] -> opened[e] = true; asked[e] = ASKED; known[e] = told
   :: else
   fi
 }
@@ -135,12 +165,12 @@ inline acknowledge(e, s) {
 
 /* A worker that pulls [src/consumer/receive.ts: receive] and handles on the fast path [src/handlers/fastPath.ts: handle]. */
 active [2] proctype Receiver() provided (!asleep[_pid]) {
-  byte e, spent;
+  byte e, spent, told;
   mtype:ledger saw;
   bool sawDelivery, sawOver, withToken;
 #define me _pid
 idle:
-  atomic { e = 0; spent = 0; saw = NONE; sawDelivery = false; sawOver = false; withToken = false; atWork[me] = false };
+  atomic { e = 0; spent = 0; told = 0; saw = NONE; sawDelivery = false; sawOver = false; withToken = false; atWork[me] = false };
 end:
   if
   RECEIVE(0)
@@ -152,7 +182,7 @@ end:
 claim:
   /* The statement's snapshot, and a little later its insert [src/ledger/claim.ts: claimLedger] [src/handlers/lane.ts: begin]. */
   if
-  :: atomic { saw = ledger[e]; sawDelivery = delivery[e] != NO; sawOver = over[e];
+  :: atomic { saw = ledger[e]; sawDelivery = delivery[e] != NO; told = (sawDelivery -> attempts[e] : 0); sawOver = over[e];
        if
        :: saw == BUSY -> own[e] = own[e] | (sawOver -> BIT(me) : 0)
        :: else
@@ -162,6 +192,7 @@ claim:
   atomic {
     if
     :: !sawDelivery && ledger[e] == NONE ->
+         UNCOUNTED(e);
          insertClaim(e, me);
 #ifdef TRANSACTIONAL
          relaxed[e] = true;
@@ -175,7 +206,7 @@ claim:
     :: saw != FINISHED && sawDelivery -> goto start
     :: saw == NONE && !sawDelivery -> withToken = false; spent = 0
     :: saw == BUSY && !sawDelivery && !sawOver -> withToken = false; spent = 0
-    :: saw == BUSY && !sawDelivery && sawOver -> withToken = true; spent = 1
+    :: saw == BUSY && !sawDelivery && sawOver -> withToken = true; spent = LOST_ATTEMPT
     fi
   };
   goto handOver;
@@ -228,13 +259,14 @@ handOver:
        :: withToken && OURS(e, me) ->
             removeClaim(e); printf("worker %d hands event %d over\n", me, e);
             if
-            :: delivery[e] == NO -> delivery[e] = (MAX_ATTEMPTS <= 1 && spent -> BURIED : WAITING); attempts[e] = spent; goto start
-            :: delivery[e] == WAITING -> attempts[e] = attempts[e] + spent; goto start
+            :: delivery[e] == NO -> delivery[e] = WAITING
+            :: delivery[e] == WAITING
             :: delivery[e] == BURIED -> goto notOurs
-            fi
+            fi;
+            attempts[e] = attempts[e] + spent; early[e] = early[e] || spent; told = attempts[e]; goto start
        :: withToken && !OURS(e, me) -> goto notOurs
        :: !withToken && delivery[e] == NO ->
-            printf("worker %d leaves event %d to a delivery run\n", me, e); delivery[e] = WAITING; attempts[e] = 0; goto start
+            printf("worker %d leaves event %d to a delivery run\n", me, e); delivery[e] = WAITING; attempts[e] = 0; told = 0; goto start
        :: !withToken && delivery[e] != NO -> goto notOurs
        fi }
   :: atomic { CRASH -> crashes--; goto killed }
@@ -244,12 +276,12 @@ notOurs:
 #ifdef NO_ASK_AGAIN
   goto settle;
 #else
-  atomic { saw = NONE; sawDelivery = false; sawOver = false; withToken = false; spent = 0; goto claim };
+  atomic { saw = NONE; told = 0; sawDelivery = false; sawOver = false; withToken = false; spent = 0; goto claim };
 #endif
 start:
   /* Or Temporal is away, and it is left to the sweep. */
   if
-  :: atomic { startRun(e) }
+  :: atomic { startRun(e, told) }
   :: skip
   :: atomic { CRASH -> crashes--; goto killed }
   fi;
@@ -262,22 +294,25 @@ killed:
   atomic { die(e, me); goto idle }
 }
 
+#ifdef NO_EXPECTED_ATTEMPTS
+#define AS_KNOWN true
+#else
+#define AS_KNOWN (attempts[e] == expected)
+#endif
+/* Its run has waited for the time that it knows of, and says how many attempts it knows of. */
 #define BEGIN(i) \
-  :: atomic { asked[i] == ASKED && !LIVE(i) -> e = i; asked[e] = STARTED; askedOf[e] = me; atWork[me] = true }
-#define ANSWER(open, next) \
-    if \
-    :: asked[e] == STARTED && askedOf[e] == me -> opened[e] = open; asked[e] = next \
-    :: else \
-    fi
+  :: atomic { asked[i] == ASKED && !LIVE(i) -> \
+       e = i; asked[e] = STARTED; askedOf[e] = me; atWork[me] = true; \
+       expected = known[e]; early[e] = early[e] && known[e] != attempts[e] }
 
 /* One attempt of a delivery run [src/activities/deliverer.ts: attempt] [src/workflows/deliverEvent.ts: seeThrough]. While
    another's lease lives each would be deferred to its end, so none begins here before. */
 active [2] proctype Deliverer() provided (!asleep[_pid]) {
-  byte e, before;
+  byte e, expected, spent;
   mtype:ledger saw;
-  bool sawOver, dead;
+  bool sawOver, goesOn;
 idle:
-  atomic { e = 0; before = 0; saw = NONE; sawOver = false; dead = false; atWork[me] = false };
+  atomic { e = 0; expected = 0; spent = 0; saw = NONE; sawOver = false; goesOn = false; atWork[me] = false };
 end:
   if
   BEGIN(0)
@@ -296,21 +331,23 @@ end:
   :: atomic { CRASH -> crashes--; goto killed }
   fi;
   atomic {
-    before = attempts[e];
+    spent = attempts[e];
     if
-    :: delivery[e] != WAITING -> ANSWER(false, IDLE); goto idle
-    :: delivery[e] == WAITING && ledger[e] == NONE ->
-         insertClaim(e, me); printf("worker %d claims event %d for attempt %d\n", me, e, before + 1); goto handle
-    :: delivery[e] == WAITING && ledger[e] != NONE ->
+    :: delivery[e] != WAITING -> goesOn = false
+    :: delivery[e] == WAITING && ledger[e] == NONE && AS_KNOWN ->
+         assert(!early[e]);                    /* property: no attempt begins before its time */
+         insertClaim(e, me); saw = NONE; printf("worker %d claims event %d for attempt %d\n", me, e, spent + 1); goto handle
+    :: delivery[e] == WAITING && !(ledger[e] == NONE && AS_KNOWN) ->
          if
-         :: saw == FINISHED -> delivery[e] = NO; attempts[e] = 0; ANSWER(false, IDLE); goto idle
-         :: saw == NONE || saw == BUSY && !sawOver -> ANSWER(true, ASKED); goto idle
-         :: saw == BUSY && sawOver -> skip
+         :: saw == FINISHED -> delivery[e] = NO; attempts[e] = 0; early[e] = false; goesOn = false
+         /* Behind, or held: its run hears how many were spent. */
+         :: saw == NONE || saw == BUSY && !sawOver -> goesOn = true
+         /* A lost worker is an attempt [src/activities/attemptEnds.ts: lost]. */
+         :: saw == BUSY && sawOver -> goto failed
          fi
     fi
   };
-  /* A lost worker is an attempt [src/activities/attemptEnds.ts: lost]. */
-  goto failed;
+  goto answer;
 handle:
   if
   :: atomic { enter(e, me) }
@@ -322,20 +359,16 @@ handle:
   /* [src/deliveries/attempt.ts: finishAttempt] */
   :: atomic { leave(e, me);
        if
-       :: OURS(e, me) -> finishClaim(e); haveEffect(e); delivery[e] = NO; attempts[e] = 0;
+       :: OURS(e, me) -> finishClaim(e); haveEffect(e); delivery[e] = NO; attempts[e] = 0; early[e] = false;
             printf("worker %d commits event %d\n", me, e)
        :: else -> printf("worker %d rolls event %d back: its claim is gone\n", me, e)
        fi;
-       if
-       :: ledger[e] == FINISHED -> ANSWER(false, IDLE)
-       :: else -> ANSWER(true, ASKED)
-       fi;
-       goto idle }
+       goesOn = ledger[e] != FINISHED; goto answer }
 #else
   :: atomic { haveEffect(e); leave(e, me) };
      if
-     :: atomic { OURS(e, me) -> finishClaim(e); delivery[e] = NO; attempts[e] = 0; ANSWER(false, IDLE); goto idle }
-     :: atomic { !OURS(e, me) -> ANSWER(true, ASKED); goto idle }
+     :: atomic { OURS(e, me) -> finishClaim(e); delivery[e] = NO; attempts[e] = 0; early[e] = false; goesOn = false; goto answer }
+     :: atomic { !OURS(e, me) -> goesOn = true; goto answer }
      :: atomic { CRASH -> crashes--; goto killed }
      fi
 #endif
@@ -345,19 +378,32 @@ failed:
   /* [src/deliveries/attempt.ts: endAttempt] */
   if
   :: atomic {
-       dead = before + 1 >= MAX_ATTEMPTS;
        if
        :: OURS(e, me) -> removeClaim(e);
+            spent = spent + (saw == BUSY -> LOST_ATTEMPT : 1); goesOn = spent < MAX_ATTEMPTS;
             if
-            :: delivery[e] == WAITING -> attempts[e] = before + 1; delivery[e] = (dead -> BURIED : WAITING)
+            :: delivery[e] == WAITING ->
+                 attempts[e] = spent; delivery[e] = (goesOn -> WAITING : BURIED); early[e] = goesOn
             :: else
             fi;
-            printf("worker %d writes that attempt %d of event %d failed\n", me, before + 1, e)
+            printf("worker %d writes that attempt %d of event %d failed\n", me, spent, e); goto answer
        :: else
-       fi;
+       fi }
+  :: atomic { CRASH -> crashes--; goto killed }
+  fi;
+  /* Not its own to end: the answer is what has become of it [src/activities/attemptEnds.ts: asItIs]. */
+  if
+  :: atomic { spent = attempts[e]; goesOn = delivery[e] == WAITING }
+  :: atomic { CRASH -> crashes--; goto killed }
+  fi;
+answer:
+  /* What is written stays so whether its run hears of it or not. */
+  if
+  :: atomic {
        if
-       :: dead -> ANSWER(false, IDLE)
-       :: else -> ANSWER(true, ASKED)
+       :: asked[e] == STARTED && askedOf[e] == me ->
+            opened[e] = goesOn; asked[e] = (goesOn -> ASKED : IDLE); known[e] = (goesOn -> spent : 0)
+       :: else
        fi;
        goto idle }
   :: atomic { CRASH -> crashes--; goto killed }
@@ -378,21 +424,21 @@ killed:
   /* The activity of a worker that stands still has timed out. */ \
   :: d_step { asked[i] == STARTED && asleep[askedOf[i]] -> asked[i] = ASKED } \
   :: d_step { lost > 0 && ledger[i] == BUSY && relaxed[i] -> \
-       lost--; excused[i] = excused[i] | (FORGIVEN && busyBy[i] != NOBODY -> BIT(busyBy[i]) : 0); removeClaim(i); printf("PostgreSQL is killed, and has lost the claim of event %d\n", i) } \
+       lost--; excused[i] = excused[i] | (FORGIVEN && busyBy[i] != NOBODY -> BIT(busyBy[i]) : 0); budget[i]++; removeClaim(i); printf("PostgreSQL is killed, and has lost the claim of event %d\n", i) } \
   :: d_step { relaxed[i] && lost > 0 -> relaxed[i] = false } \
-  :: d_step { orders > 0 && opened[i] -> orders--; opened[i] = false; asked[i] = IDLE; printf("an operator terminates the run of event %d\n", i) } \
+  :: d_step { orders > 0 && opened[i] -> orders--; opened[i] = false; asked[i] = IDLE; known[i] = 0; printf("an operator terminates the run of event %d\n", i) } \
   :: d_step { orders > 0 && delivery[i] == BURIED -> \
-       orders--; delivery[i] = WAITING; attempts[i] = 0; printf("an operator re-emits event %d\n", i) } \
+       orders--; delivery[i] = WAITING; attempts[i] = 0; early[i] = false; budget[i] = MAX_ATTEMPTS; printf("an operator re-emits event %d\n", i) } \
   /* [src/deliveries/sweep.ts: takeOrphans] */ \
-  :: d_step { SWEEP && delivery[i] == WAITING && !opened[i] -> opened[i] = true; asked[i] = ASKED; printf("the sweep starts a run for event %d\n", i) } \
+  :: d_step { SWEEP && delivery[i] == WAITING && !opened[i] -> \
+       opened[i] = true; asked[i] = ASKED; known[i] = attempts[i]; early[i] = false; printf("the sweep starts a run for event %d\n", i) } \
   /* [src/deliveries/recordExhausted.ts: recordExhausted] [src/deliveries/findUnowned.ts: findUnowned] */ \
-  :: atomic { GRAVEYARD && message[i] == SPENT && !LIVE(i) && !looking -> e = i; saw = ledger[e]; looking = true }
+  :: atomic { GRAVEYARD && message[i] == SPENT && !LIVE(i) && look == 0 -> \
+       if \
+       :: ledger[i] == FINISHED || delivery[i] != NO -> message[i] = ACKED \
+       :: else -> e = i; look = 1 \
+       fi }
 
-#ifdef LOST_COMMIT_NOT_EXCUSED
-#define FORGIVEN false
-#else
-#define FORGIVEN true
-#endif
 #if defined(NO_LEASE)
 #define EXPIRES(i) false
 #elif defined(LEASE_TOO_SHORT)
@@ -415,10 +461,11 @@ killed:
 active proctype World() {
   byte e;
   mtype:ledger saw = NONE;
-  bool looking;
+  byte look;                     /* 1: found unowned; 2: the statement that buries has its snapshot */
   d_step {
     for (e : 0 .. N - 1) {
-      message[e] = NEW; ledger[e] = NONE; delivery[e] = NO; asked[e] = IDLE; busyBy[e] = NOBODY
+      message[e] = NEW; ledger[e] = NONE; delivery[e] = NO; asked[e] = IDLE; busyBy[e] = NOBODY;
+      budget[e] = MAX_ATTEMPTS
     }
     e = 0
   };
@@ -430,21 +477,19 @@ end:
   EACH(2)
 #endif
   /* What it does not see in its snapshot it takes for absent. */
-  :: atomic { looking ->
+  :: atomic { look == 1 -> saw = ledger[e]; look = 2 }
+  :: atomic { look == 2 ->
        if
        :: saw == NONE && delivery[e] == NO ->
             delivery[e] = BURIED; message[e] = ACKED; printf("event %d becomes a dead letter\n", e)
        :: saw == NONE && delivery[e] != NO -> message[e] = ACKED
        :: saw == FINISHED -> message[e] = ACKED
-       :: saw == BUSY && ledger[e] == BUSY && over[e] ->
-            removeClaim(e); message[e] = ACKED; printf("the graveyard releases the claim of event %d\n", e);
-            if
-            :: delivery[e] == NO -> delivery[e] = BURIED
-            :: else
-            fi
+       :: saw == BUSY && ledger[e] == BUSY && over[e] && delivery[e] == NO ->
+            removeClaim(e); message[e] = ACKED; delivery[e] = BURIED;
+            printf("the graveyard releases the claim of event %d\n", e)
        :: else                                                     /* held: asked again later */
        fi;
-       looking = false; saw = NONE; e = 0 }
+       look = 0; saw = NONE; e = 0 }
   od
 }
 

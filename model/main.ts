@@ -1,11 +1,11 @@
 import { check, prepareSpin } from './spin';
-import { GAPS, HOLDING, MUTANTS, type Variant } from './variants';
+import { GAPS, HOLDING, LONG, MUTANTS, type Variant } from './variants';
 
 /** `npm run model`: checks every variant and prints a table; `-- <words>` only those whose name has the words, with traces. */
 async function main(words: string): Promise<void> {
   const problem = prepareSpin();
   if (problem) throw new Error(problem);
-  const wanted = [...HOLDING, ...MUTANTS, ...GAPS].filter(({ name }) => name.includes(words));
+  const wanted = [...HOLDING, ...LONG, ...MUTANTS, ...GAPS].filter(({ name }) => name.includes(words));
   if (wanted.length === 0) throw new Error(`there is no variant with "${words}" in its name`);
   const rows = [['model', 'variant', 'states', 'depth', 'seconds', 'verdict']];
   let wrong = 0;
@@ -32,7 +32,7 @@ async function main(words: string): Promise<void> {
 
 /** A mutant's counter-example is to be read, so it should be short. */
 function checkOne(variant: Variant) {
-  return check({ ...variant, shortest: variant.breaks !== undefined });
+  return check({ shortest: variant.breaks !== undefined, ...variant });
 }
 
 main(process.argv.slice(2).join(' ')).catch((error: unknown) => {

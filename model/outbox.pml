@@ -7,15 +7,20 @@
  * a claim statement and a bump. Between any two steps all others may come in, which also stands for any delay.
  *
  * -D picks the variant. Size and faults:
+ *   EVENTS    3 or 2
+ *   RELAYS    1; or 2 runs at the same fence, each with a worker of its own, as from two Temporal namespaces
+ *   TURNS     claims that the second run asks for: two that end each other's claims for ever have too many states
  *   CRASHES   worker processes killed, at any step; each comes back with nothing in memory
  *   FREEZES   activities that Temporal takes for lost while they go on (frozen, or cut off from Temporal)
  *   REFUSALS  publishes that have no ack, of which the broker may have stored the message or not
+ *   TERMINATIONS  a run is terminated and another started in its place, while its activities go on
  *   DRAIN     a drainOnce runs beside the relay, and may die or be slower than its lease
  * Mutants, each a build with one thing left out: MARK_WITHOUT_TOKEN, CLAIM_BY_HIGH_WATER_MARK, PUBLISH_WITHOUT_ID,
- *   MARK_BEFORE_ACK, NO_TAKE_OVER, NO_LEASE, DUAL_WRITE.
+ *   MARK_BEFORE_ACK, NO_TAKE_OVER, NO_LEASE, DUAL_WRITE, FENCE_OF_EACH_RUN.
  */
-#define N 3
+#define N EVENTS
 #define W 2
+#define R RELAYS
 #define BATCH 2                  /* rows of one claim */
 
 mtype:tx = { OPEN, COMMITTED, ROLLED_BACK };
@@ -27,31 +32,38 @@ mtype:stage = { FREE, COLLECT, AGAIN, RESEND, MARK_FAILED, MARK_REFUSED, MARK_DO
 mtype:tx tx[N];
 mtype:row row[N];               /* event_queue.status; deferred is PENDING here, as time is anything */
 byte token[N];                   /* event_queue.claim_token; 0 is null */
-byte epoch;                      /* relay_fence */
+#ifdef FENCE_OF_EACH_RUN
+byte epoch[R];
+#define EPOCH epoch[r]
+#else
+byte epoch[1];                   /* relay_fence */
+#define EPOCH epoch[0]
+#endif
 #define OUTSIDE 200              /* drainOnce: a token outside the fence */
 
 /* ---- the stream ---- */
 byte copies[N];                  /* messages in it with this event id, all within the duplicate window */
 
-/* ---- the relay workflow, which Temporal keeps whatever happens to workers [src/workflows/relay.ts: relay] ---- */
-mtype:activity claim = NONE;     /* the one claim that is outstanding */
-bool again;                      /* this is not its first attempt */
-byte claimer;                    /* the worker that runs it */
-bool untidy = true;
-byte given;                      /* openTokens in its request */
-byte open;                       /* token of the batch that is being settled beside it; 0 for none */
-mtype:stage stage = FREE;
-byte holder;                     /* the worker whose memory has the batch */
-bool gone;                       /* that memory is lost */
-byte inflight, acked, failed, refused;                /* of the batch: rows as bits */
-byte lateToken, lateFailed;      /* a mark that was taken for lost and goes on */
+/* ---- a relay run, which Temporal keeps whatever happens to workers [src/workflows/relay.ts: relay] ---- */
+mtype:activity claim[R];         /* the one claim that is outstanding */
+bool again[R];                   /* this is not its first attempt */
+byte claimer[R];                 /* the worker that runs it */
+bool untidy[R];                  /* the next claim takes over what is left behind */
+byte given[R];                   /* openTokens in its request */
+byte open[R];                    /* token of the batch that is being settled beside it; 0 for none */
+mtype:stage stage[R];
+byte holder[R];                  /* the worker whose memory has the batch */
+bool gone[R];                    /* that memory is lost */
+byte inflight[R], acked[R], failed[R], refused[R];    /* of the batch: rows as bits */
+byte lateToken[R], lateFailed[R];                     /* a mark that was taken for lost and goes on */
 
 /* ---- workers ---- */
 byte held[W];                    /* token of its claim attempt, 0 for none */
 byte stray[W];                   /* published by nobody's order any more: a frozen worker that goes on */
 
 bool ready;
-byte crashes = CRASHES, freezes = FREEZES, refusals = REFUSALS;
+byte crashes = CRASHES, freezes = FREEZES, refusals = REFUSALS, terminations = TERMINATIONS;
+byte turns = TURNS;              /* claims that the second run will ask for yet */
 #ifdef DRAIN
 bool drainSlow;                  /* its lease is over */
 #endif
@@ -62,19 +74,18 @@ byte mark;                       /* the highest id seen, and one */
 #define BEHIND(e) false
 #endif
 
-#define WITH_TOKEN(e) (row[e] == PROCESSING && token[e] != OUTSIDE)
 #define BIT(e) (1 << (e))
 #define DUE(e) (row[e] == PENDING && !BEHIND(e))
-#define ANY_DUE (DUE(0) || DUE(1) || DUE(2))
-#define OPENED(t) (t == open)
+#define ANY_DUE (DUE(0) || DUE(1) || DUE(N - 1))
+#define OPENED(t) (t == open[r])
 #define LEFT(e, mine) (row[e] == PROCESSING && token[e] != OUTSIDE && token[e] != mine && !OPENED(token[e]))
 #ifdef NO_TAKE_OVER
 #define LEFT_BEHIND(mine) false
 #else
-#define LEFT_BEHIND(mine) (LEFT(0, mine) || LEFT(1, mine) || LEFT(2, mine))
+#define LEFT_BEHIND(mine) (LEFT(0, mine) || LEFT(1, mine) || LEFT(N - 1, mine))
 #endif
 #if defined(DRAIN) && !defined(NO_LEASE)
-#define OVERDUE (drainSlow && (token[0] == OUTSIDE || token[1] == OUTSIDE || token[2] == OUTSIDE))
+#define OVERDUE (drainSlow && (token[0] == OUTSIDE || token[1] == OUTSIDE || token[N - 1] == OUTSIDE))
 #else
 #define OVERDUE false
 #endif
@@ -127,21 +138,64 @@ inline publishOne(who, flying, ack, fail, refuse, e) {
 #define SETTLED(flying) (flying == 0)
 #endif
 /* Of a worker's two attempts the older has ended before the newer begins, so that the worker tells whose claim it is. */
-#define MY_CLAIM (claim == STARTED && claimer == me)
+#define MY_CLAIM (claim[r] == STARTED && claimer[r] == me)
 #define CRASH (crashes > 0)
-#define IN_MEMORY (stage == COLLECT || stage == RESEND)
-#define FIRST_MARK (failed -> MARK_FAILED : (refused -> MARK_REFUSED : MARK_DONE))
+#define IN_MEMORY (stage[r] == COLLECT || stage[r] == RESEND)
+#define REMEMBERS(i) (holder[i] == me && (stage[i] == COLLECT || stage[i] == RESEND))
+#define FORGETS(i) if :: REMEMBERS(i) -> gone[i] = true; inflight[i] = 0 :: else fi
+#define FIRST_MARK (failed[r] -> MARK_FAILED : (refused[r] -> MARK_REFUSED : MARK_DONE))
 
 /* ---- statements ---- */
 
+/*
+ * Tokens are compared with each other only, and one that no row has can never come to have one again, unless it is the
+ * newest. So those are made one, and at each bump the others are counted anew. Else a fence that goes up for ever would
+ * have no end of states.
+ */
+#define PAST 250
+#define OF_ROW(v) (token[0] == v || token[1] == v || token[N - 1] == v)
+#define RETIRE(x, to) if :: x != 0 && x != epoch[0] && !OF_ROW(x) -> x = to :: else fi
+#define LESS(x) x = x - (x > v && x < OUTSIDE -> 1 : 0)
+inline renumber(v) {
+  RETIRE(held[0], PAST); RETIRE(held[1], PAST);
+  RETIRE(open[0], PAST); RETIRE(given[0], 0); RETIRE(lateToken[0], 0);
+#if RELAYS > 1
+  RETIRE(open[1], PAST); RETIRE(given[1], 0); RETIRE(lateToken[1], 0);
+#endif
+  v = 1;
+  do
+  :: v < epoch[0] && OF_ROW(v) -> v++
+  :: v < epoch[0] && !OF_ROW(v) ->
+       LESS(token[0]); LESS(token[1]); LESS(held[0]); LESS(held[1]); LESS(open[0]); LESS(given[0]); LESS(lateToken[0]);
+#if EVENTS > 2
+       LESS(token[2]);
+#endif
+#if RELAYS > 1
+       LESS(open[1]); LESS(given[1]); LESS(lateToken[1]);
+#endif
+       epoch[0]--
+  :: else -> break
+  od;
+  v = 0
+}
+#ifdef FENCE_OF_EACH_RUN
+#define RENUMBER(v) skip
+#define ANY_EPOCH (epoch[0] > 0 || epoch[R - 1] > 0)
+#else
+#define RENUMBER(v) renumber(v)
+#define ANY_EPOCH (epoch[0] > 0)
+#endif
+
 /* [src/outbox/fence.ts: bumpFence] */
-inline bumpFence(who, mine) { epoch++; mine = epoch; printf("worker %d bumps the fence: token %d\n", who, mine) }
+inline bumpFence(who, mine, v) {
+  EPOCH++; mine = EPOCH; RENUMBER(v); printf("worker %d bumps the fence: token %d\n", who, mine)
+}
 
 /* [src/outbox/fence.ts: takeOver] */
 inline takeOver(mine, e) {
   for (e : 0 .. N - 1) {
     if
-    :: row[e] == PROCESSING && token[e] < mine && token[e] != given ->
+    :: row[e] == PROCESSING && token[e] < mine && token[e] != given[r] ->
          printf("take-over: event %d of token %d is pending again\n", e, token[e]);
          row[e] = PENDING; token[e] = 0
     :: else
@@ -236,6 +290,7 @@ active proctype Producer() {
       row[e] = ABSENT
 #endif
     }
+    for (e : 0 .. R - 1) { claim[e] = NONE; stage[e] = FREE; untidy[e] = true }
     e = 0;
     ready = true
   };
@@ -246,68 +301,80 @@ end:
   :: atomic { tx[1] == OPEN ->
        tx[1] = ROLLED_BACK; printf("the application rolls event 1 back\n");
        assert(copies[1] == 0)                   /* property: nothing that was rolled back appears */ }
+#if EVENTS > 2
   :: atomic { tx[2] == OPEN -> tx[2] = COMMITTED; row[2] = PENDING; printf("the application commits event 2\n") }
+#endif
   od
 }
 
-/* Asks for a claim whenever none is outstanding and a batch more may be open [src/workflows/relay.ts: pass]. */
-active proctype Relay() {
+/* Asks for a claim whenever none is outstanding [src/workflows/relay.ts: pass]. */
+active [R] proctype Relay() {
+  byte r = _pid - 1;
 end:
   do
-  :: d_step { claim == NONE && ready ->
-       claim = SCHEDULED; again = false; given = open;
-       /* Tokens are compared with each other only: when nobody has one, counting from 0 again changes nothing. */
-       if
-       :: open == 0 && held[0] == 0 && held[1] == 0 && lateToken == 0 &&
-          !WITH_TOKEN(0) && !WITH_TOKEN(1) && !WITH_TOKEN(2) -> epoch = 0
-       :: else
-       fi }
+  :: d_step { claim[r] == NONE && ready && (r == 0 || turns > 0) ->
+       turns = turns - r; claim[r] = SCHEDULED; again[r] = false; given[r] = open[r] }
   od
 }
 
+/* The workers are alike: the first is the one that begins. Either takes the claims of the one run, of two each those of its
+   own. */
+#if RELAYS > 1
+#define SERVES(i) (me == i)
+#define SUCCESSOR holder[r]
+#else
+#define SERVES(i) true
+#define SUCCESSOR (1 - holder[r])
+#endif
+#define BEGIN_CLAIM(i) \
+  :: d_step { claim[i] == SCHEDULED && SERVES(i) && (me == 0 || ANY_EPOCH) -> \
+       r = i; claim[r] = STARTED; claimer[r] = me; retry = again[r]; printf("worker %d begins a claim of run %d\n", me, r) }
 /* One attempt of the claim activity in a worker [src/activities/relay.ts: claim] [src/relay/collect.ts: collect]. */
 active [W] proctype Claimer() {
   bool retry;
-  byte me = _pid - 2, rows, flying, ack, fail, refuse, e;
+  byte me = _pid - 1 - R, r, rows, flying, ack, fail, refuse, e;
 idle:
-  atomic { held[me] = 0; retry = false; rows = 0; flying = 0; ack = 0; fail = 0; refuse = 0; e = 0 };
+  atomic { held[me] = 0; retry = false; r = 0; rows = 0; flying = 0; ack = 0; fail = 0; refuse = 0; e = 0 };
 end:
   if
-  /* The workers are alike: the first is the one that begins. */
-  :: d_step { claim == SCHEDULED && (epoch > 0 || me == 0) ->
-       claim = STARTED; claimer = me; retry = again; printf("worker %d begins a claim\n", me) }
-  :: atomic { CRASH && holder == me && IN_MEMORY -> crashes--; goto crashed }
+  BEGIN_CLAIM(0)
+#if RELAYS > 1
+  BEGIN_CLAIM(1)
+#endif
+  :: atomic { CRASH && (REMEMBERS(0) || REMEMBERS(R - 1)) -> crashes--; goto crashed }
   fi;
   if
-  :: d_step { bumpFence(me, held[me]) }
+  :: d_step { bumpFence(me, held[me], e) }
   :: atomic { CRASH -> crashes--; goto crashed }
   fi;
   if
-  :: atomic { untidy || retry -> skip };
+  /* Or it is a while since the last time, which only matters where something is left behind. */
+  :: atomic { untidy[r] || retry || LEFT_BEHIND(held[me]) -> skip };
 #ifndef NO_TAKE_OVER
      d_step { takeOver(held[me], e); e = 0 };
 #endif
      d_step { reclaimLeases(e); e = 0 }
-  :: else
+  :: atomic { !untidy[r] && !retry -> skip }
   fi;
   do
-  :: d_step { epoch == held[me] && rows < BATCH && ANY_DUE -> claimDue(held[me], rows, flying, e) }
+  :: d_step { EPOCH == held[me] && rows < BATCH && ANY_DUE -> claimDue(held[me], rows, flying, e) }
   :: atomic { flying != 0 -> publishOne(me, flying, ack, fail, refuse, e) }
-  :: atomic { epoch != held[me] -> goto superseded }
+  /* It is told by its next statement; one that would find nothing changes nothing but numbers. */
+  :: atomic { EPOCH != held[me] && (rows > 0 || ANY_DUE || LEFT_BEHIND(held[me])) -> goto superseded }
   :: atomic { CRASH -> crashes--; goto crashed }
   /* The slice is over, or the batch full. The workflow opens it, unless it has given this attempt up. */
-  :: d_step { rows > 0 && MY_CLAIM && open == 0 ->
-       claim = NONE; untidy = false;
-       open = held[me]; stage = COLLECT; holder = me; gone = false;
-       inflight = flying; acked = ack; failed = fail; refused = refuse;
+  :: d_step { rows > 0 && MY_CLAIM && open[r] == 0 ->
+       claim[r] = NONE; given[r] = 0; untidy[r] = false;
+       open[r] = held[me]; stage[r] = COLLECT; holder[r] = me; gone[r] = false;
+       inflight[r] = flying; acked[r] = ack; failed[r] = fail; refused[r] = refuse;
        printf("worker %d returns its batch, token %d\n", me, held[me]) };
      goto idle
   :: d_step { rows > 0 && !MY_CLAIM -> stray[me] = stray[me] | flying; printf("worker %d returns token %d, which nobody asks for any more\n", me, held[me]) };
      goto idle
   /* The long poll is over with nothing found. It ends every minute; only when the next claim would find something to
      tidy does that change more than numbers. */
-  :: d_step { rows == 0 && MY_CLAIM && epoch == held[me] && !ANY_DUE && TO_TIDY(held[me]) ->
-       claim = NONE; untidy = true; printf("the long poll of worker %d is over\n", me) };
+  :: d_step { rows == 0 && MY_CLAIM && EPOCH == held[me] && !ANY_DUE && TO_TIDY(held[me]) ->
+       claim[r] = NONE; given[r] = 0; untidy[r] = true; printf("the long poll of worker %d is over\n", me) };
      goto idle
   od;
 superseded:
@@ -316,7 +383,7 @@ superseded:
   if
   :: d_step { settle(held[me], 7 & ~ack, PENDING, e); e = 0; stray[me] = stray[me] | flying;
        if
-       :: MY_CLAIM -> claim = NONE; untidy = false                                       /* the result: ended */
+       :: MY_CLAIM -> claim[r] = NONE; given[r] = 0; untidy[r] = false                    /* the result: ended */
        :: else
        fi }
   :: atomic { CRASH -> crashes--; goto crashed }
@@ -326,12 +393,12 @@ crashed:
   /* The process is killed with all that it had in memory. */
   atomic {
     stray[me] = 0; printf("worker %d is killed\n", me);
+    FORGETS(0);
+#if RELAYS > 1
+    FORGETS(1);
+#endif
     if
-    :: holder == me && IN_MEMORY -> gone = true; inflight = 0
-    :: else
-    fi;
-    if
-    :: MY_CLAIM -> claim = SCHEDULED; again = true
+    :: MY_CLAIM -> claim[r] = SCHEDULED; again[r] = true
     :: else
     fi
   };
@@ -340,47 +407,50 @@ crashed:
 
 /* From a batch to its end, beside the next claim; each stage is an activity that is tried until it succeeds
    [src/workflows/relay.ts: settle]. */
-active proctype Settler() {
-  byte e;
+active [R] proctype Settler() {
+  byte r = _pid - 1 - R - W, e;
 end:
   do
   /* Outcomes, on the worker that claimed [src/activities/relay.ts: publish]. */
-  :: atomic { stage == COLLECT && !gone && inflight != 0 ->
-       publishOne(holder, inflight, acked, failed, refused, e) }
-  :: d_step { IN_MEMORY && !gone && SETTLED(inflight) -> stage = FIRST_MARK }
+  :: atomic { stage[r] == COLLECT && !gone[r] && inflight[r] != 0 ->
+       publishOne(holder[r], inflight[r], acked[r], failed[r], refused[r], e) }
+  :: d_step { IN_MEMORY && !gone[r] && SETTLED(inflight[r]) -> stage[r] = FIRST_MARK }
   /* Its worker is gone, or is taken for gone: another reads the rows by their token [src/outbox/claim.ts: readClaimed]. */
-  :: d_step { stage == COLLECT && gone -> stage = AGAIN }
-  :: d_step { IN_MEMORY && !gone && freezes > 0 ->
-       freezes--; printf("worker %d is taken for lost while it publishes\n", holder);
-       stray[holder] = stray[holder] | inflight; stage = AGAIN }
-  :: d_step { stage == RESEND && gone -> stage = AGAIN }
-  :: d_step { stage == AGAIN ->
-       holder = 1 - holder; gone = false;
-       inflight = 0; acked = 0; failed = 0; refused = 0;
+  :: d_step { stage[r] == COLLECT && gone[r] -> stage[r] = AGAIN }
+  :: d_step { IN_MEMORY && !gone[r] && freezes > 0 ->
+       freezes--; printf("worker %d is taken for lost while it publishes\n", holder[r]);
+       stray[holder[r]] = stray[holder[r]] | inflight[r]; stage[r] = AGAIN }
+  :: d_step { stage[r] == RESEND && gone[r] -> stage[r] = AGAIN }
+  :: d_step { stage[r] == AGAIN ->
+       holder[r] = SUCCESSOR; gone[r] = false;
+       inflight[r] = 0; acked[r] = 0; failed[r] = 0; refused[r] = 0;
        for (e : 0 .. N - 1) {
          if
-         :: row[e] == PROCESSING && token[e] == open -> inflight = inflight | BIT(e)
+         :: row[e] == PROCESSING && token[e] == open[r] -> inflight[r] = inflight[r] | BIT(e)
          :: else
          fi
        }
-       e = 0; stage = RESEND; printf("worker %d reads the rows of token %d and publishes them again\n", holder, open) }
-  :: atomic { stage == RESEND && !gone && inflight != 0 ->
-       publishOne(holder, inflight, acked, failed, refused, e) }
+       e = 0; stage[r] = RESEND; printf("worker %d reads the rows of token %d and publishes them again\n", holder[r], open[r]) }
+  :: atomic { stage[r] == RESEND && !gone[r] && inflight[r] != 0 ->
+       publishOne(holder[r], inflight[r], acked[r], failed[r], refused[r], e) }
   /* The mark: one statement for each kind of outcome; a second time finds nothing left [src/relay/write.ts: writeOutcome]. */
-  :: d_step { stage == MARK_FAILED -> settle(open, failed, PENDING, e); e = 0; stage = (refused -> MARK_REFUSED : MARK_DONE) }
-  :: d_step { stage == MARK_REFUSED -> settle(open, refused, DEAD, e); e = 0; stage = MARK_DONE }
-  :: d_step { stage == MARK_DONE && freezes > 0 && lateToken == 0 ->       /* taken for lost, and tried again */
-       freezes--; printf("the mark of token %d is taken for lost\n", open); lateToken = open; lateFailed = failed | refused; stage = FIRST_MARK }
-  :: d_step { stage == MARK_DONE ->
+  :: d_step { stage[r] == MARK_FAILED -> settle(open[r], failed[r], PENDING, e); e = 0; stage[r] = (refused[r] -> MARK_REFUSED : MARK_DONE) }
+  :: d_step { stage[r] == MARK_REFUSED -> settle(open[r], refused[r], DEAD, e); e = 0; stage[r] = MARK_DONE }
+  :: d_step { stage[r] == MARK_DONE && freezes > 0 && lateToken[r] == 0 ->       /* taken for lost, and tried again */
+       freezes--; printf("the mark of token %d is taken for lost\n", open[r]); lateToken[r] = open[r]; lateFailed[r] = failed[r] | refused[r]; stage[r] = FIRST_MARK }
+  :: d_step { stage[r] == MARK_DONE ->
        if
-       :: (acked | inflight) != 0 -> markDone(open, failed | refused, e)
+       :: (acked[r] | inflight[r]) != 0 -> markDone(open[r], failed[r] | refused[r], e)
        :: else
        fi;
-       e = 0; open = 0; stage = FREE; holder = 0; gone = false;
-       inflight = 0; acked = 0; failed = 0; refused = 0 }
+       e = 0; open[r] = 0; stage[r] = FREE; holder[r] = 0; gone[r] = false;
+       inflight[r] = 0; acked[r] = 0; failed[r] = 0; refused[r] = 0 }
   od
 }
 
+#define LATE_MARK(i) \
+  :: d_step { lateToken[i] != 0 -> printf("the late mark of token %d goes on\n", lateToken[i]); \
+       markDone(lateToken[i], lateFailed[i], e); e = 0; lateToken[i] = 0; lateFailed[i] = 0 }
 /* What was taken for lost and goes on: publishes of a frozen worker, the last statement of its mark. */
 active proctype Late() {
   byte e;
@@ -390,17 +460,41 @@ end:
        printf("worker 0 goes on, and publishes event %d\n", e); store(e); e = 0 }
   :: d_step { stray[1] != 0 -> first(stray[1], e); stray[1] = stray[1] & ~BIT(e);
        printf("worker 1 goes on, and publishes event %d\n", e); store(e); e = 0 }
-  :: d_step { lateToken != 0 -> printf("the late mark of token %d goes on\n", lateToken);
-       markDone(lateToken, lateFailed, e); e = 0; lateToken = 0; lateFailed = 0 }
+  LATE_MARK(0)
+#if RELAYS > 1
+  LATE_MARK(1)
+#endif
   od
 }
 
+#define FREEZE_CLAIM(i) \
+  :: d_step { freezes > 0 && claim[i] == STARTED -> \
+       freezes--; claim[i] = SCHEDULED; again[i] = true; printf("worker %d is taken for lost while it claims\n", claimer[i]) }
 /* Temporal takes a claim for lost that goes on, and asks another worker. */
 active proctype Frozen() {
 end:
   do
-  :: d_step { freezes > 0 && claim == STARTED ->
-       freezes--; claim = SCHEDULED; again = true; printf("worker %d is taken for lost while it claims\n", claimer) }
+  FREEZE_CLAIM(0)
+#if RELAYS > 1
+  FREEZE_CLAIM(1)
+#endif
+  od
+}
+
+/* A run is terminated, and a worker starts another; what the old one has asked for goes on, and nobody waits for it. */
+active proctype Operator() {
+end:
+  do
+  :: d_step { terminations > 0 && ready && (claim[0] != NONE || open[0] != 0) ->
+       terminations--; printf("run 0 is terminated, and another starts in its place\n");
+       if
+       :: (stage[0] == COLLECT || stage[0] == RESEND) && !gone[0] -> stray[holder[0]] = stray[holder[0]] | inflight[0]
+       :: stage[0] == MARK_FAILED || stage[0] == MARK_REFUSED || stage[0] == MARK_DONE ->
+            lateToken[0] = open[0]; lateFailed[0] = failed[0] | refused[0]
+       :: else
+       fi;
+       claim[0] = NONE; again[0] = false; untidy[0] = true; given[0] = 0; open[0] = 0; stage[0] = FREE;
+       holder[0] = 0; gone[0] = false; inflight[0] = 0; acked[0] = 0; failed[0] = 0; refused[0] = 0 }
   od
 }
 

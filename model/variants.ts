@@ -8,11 +8,21 @@ export interface Variant extends Build {
   readonly breaks?: string;
 }
 
+interface OutboxFaults {
+  readonly crashes?: number;
+  readonly freezes?: number;
+  readonly refusals?: number;
+  readonly terminations?: number;
+  /** Claims that a second run asks for, at the same fence; 0 for one run only. */
+  readonly secondRun?: number;
+}
+
 /** The faults of the outbox model that may happen in one run. */
-function outbox(faults: { crashes?: number; freezes?: number; refusals?: number }, ...others: string[]) {
-  const { crashes = 0, freezes = 0, refusals = 0 } = faults;
-  const defines = [`CRASHES=${crashes}`, `FREEZES=${freezes}`, `REFUSALS=${refusals}`, ...others];
-  return { model: 'outbox', defines };
+function outbox(faults: OutboxFaults, events: 2 | 3 = 3, ...others: string[]) {
+  const { crashes = 0, freezes = 0, refusals = 0, terminations = 0, secondRun = 0 } = faults;
+  const size = [`EVENTS=${events}`, `RELAYS=${secondRun > 0 ? 2 : 1}`, `TURNS=${secondRun}`];
+  const may = [`CRASHES=${crashes}`, `FREEZES=${freezes}`, `REFUSALS=${refusals}`, `TERMINATIONS=${terminations}`];
+  return { model: 'outbox', defines: [...size, ...may, ...others] };
 }
 
 interface HandlingFaults {
@@ -34,16 +44,22 @@ function handling(kind: 'transactional' | 'external', events: 1 | 3, faults: Han
 /** The product as it is: no fault may break a property. */
 export const HOLDING: readonly Variant[] = [
   { name: 'one worker killed, commits in any order', ...outbox({ crashes: 1 }) },
-  { name: 'one worker killed and one frozen', ...outbox({ crashes: 1, freezes: 1 }, 'SOON') },
-  { name: 'two workers killed', ...outbox({ crashes: 2 }, 'SOON') },
-  { name: 'one worker killed, one publish without an answer', ...outbox({ crashes: 1, refusals: 1 }, 'SOON') },
-  { name: 'drainOnce beside the relay, one of them killed', ...outbox({ crashes: 1 }, 'SOON', 'DRAIN') },
-  { name: 'drainOnce beside the relay, one of them frozen', ...outbox({ freezes: 1 }, 'SOON', 'DRAIN') },
+  { name: 'one worker killed and one frozen', ...outbox({ crashes: 1, freezes: 1 }, 3, 'SOON') },
+  { name: 'two workers killed', ...outbox({ crashes: 2 }, 3, 'SOON') },
+  { name: 'one worker killed, one publish without an answer', ...outbox({ crashes: 1, refusals: 1 }, 3, 'SOON') },
+  { name: 'drainOnce beside the relay, one of them killed', ...outbox({ crashes: 1 }, 3, 'SOON', 'DRAIN') },
+  { name: 'drainOnce beside the relay, one of them frozen', ...outbox({ freezes: 1 }, 3, 'SOON', 'DRAIN') },
+  { name: 'a run terminated, another in its place', ...outbox({ terminations: 1 }, 3, 'SOON') },
+  { name: 'two runs at one fence, one worker killed', ...outbox({ crashes: 1, secondRun: 1 }, 3, 'SOON') },
+  { name: 'two runs at one fence, 2 events, two claims of the second', ...outbox({ secondRun: 2 }, 2, 'SOON') },
   {
     name: 'transactional, 3 events: one worker killed, one handler throws',
     ...handling('transactional', 3, { crashes: 1, failures: 1 }),
   },
-  { name: 'external, 3 events: one worker killed', ...handling('external', 3, { crashes: 1 }) },
+  {
+    name: 'external, 3 events: one worker killed, one handler throws',
+    ...handling('external', 3, { crashes: 1, failures: 1 }),
+  },
   { name: 'transactional, 3 events: one worker frozen', ...handling('transactional', 3, { freezes: 1 }) },
   { name: 'external, 3 events: one worker frozen', ...handling('external', 3, { freezes: 1 }) },
   {
@@ -64,42 +80,72 @@ export const HOLDING: readonly Variant[] = [
   },
 ];
 
+/** Too large for each time: `npm run model` and `npm run test:long`. */
+export const LONG: readonly Variant[] = [
+  {
+    name: 'two runs at one fence, one worker frozen',
+    ...outbox({ freezes: 1, secondRun: 1 }, 3, 'SOON'),
+    compressed: true,
+  },
+  {
+    name: 'transactional, 3 events: two workers killed',
+    ...handling('transactional', 3, { crashes: 2 }),
+    compressed: true,
+  },
+  {
+    name: 'transactional, 3 events: one worker killed, one frozen',
+    ...handling('transactional', 3, { crashes: 1, freezes: 1 }),
+    compressed: true,
+  },
+  { name: 'external, 3 events: two workers killed', ...handling('external', 3, { crashes: 2 }), compressed: true },
+];
+
 /** Each property has a mutant that breaks it: a check that cannot fail would say nothing. */
 export const MUTANTS: readonly Variant[] = [
   {
     name: 'mark without the token',
-    ...outbox({}, 'SOON', 'MARK_WITHOUT_TOKEN'),
+    ...outbox({}, 3, 'SOON', 'MARK_WITHOUT_TOKEN'),
     breaks: 'nothing is lost',
   },
   {
     name: 'claim by high-water mark',
-    ...outbox({}, 'SOON', 'CLAIM_BY_HIGH_WATER_MARK'),
+    ...outbox({}, 3, 'SOON', 'CLAIM_BY_HIGH_WATER_MARK'),
     breaks: 'every event ends done or dead',
   },
   {
     name: 'publish without the id',
-    ...outbox({ crashes: 1 }, 'SOON', 'PUBLISH_WITHOUT_ID'),
+    ...outbox({ crashes: 1 }, 3, 'SOON', 'PUBLISH_WITHOUT_ID'),
     breaks: 'one copy in the stream',
   },
   {
     name: 'mark before the ack',
-    ...outbox({ crashes: 1 }, 'SOON', 'MARK_BEFORE_ACK'),
+    ...outbox({ crashes: 1 }, 3, 'SOON', 'MARK_BEFORE_ACK'),
     breaks: 'nothing is lost',
   },
   {
     name: 'no take-over',
-    ...outbox({ crashes: 1 }, 'SOON', 'NO_TAKE_OVER'),
+    ...outbox({ crashes: 1 }, 3, 'SOON', 'NO_TAKE_OVER'),
     breaks: 'every event ends done or dead',
   },
   {
     name: 'no lease on a claim outside the fence',
-    ...outbox({ crashes: 1 }, 'SOON', 'DRAIN', 'NO_LEASE'),
+    ...outbox({ crashes: 1 }, 3, 'SOON', 'DRAIN', 'NO_LEASE'),
     breaks: 'every event ends done or dead',
   },
   {
     name: 'publish beside the transaction',
-    ...outbox({}, 'SOON', 'DUAL_WRITE'),
+    ...outbox({}, 3, 'SOON', 'DUAL_WRITE'),
     breaks: 'nothing that was rolled back appears',
+  },
+  {
+    name: 'a fence for each run',
+    ...outbox({ secondRun: 1 }, 3, 'SOON', 'FENCE_OF_EACH_RUN'),
+    breaks: 'nothing is lost',
+  },
+  {
+    name: 'two runs, and a mark without the token',
+    ...outbox({ secondRun: 1 }, 3, 'SOON', 'MARK_WITHOUT_TOKEN'),
+    breaks: 'nothing is lost',
   },
   {
     name: 'ack before the hand-over',
@@ -114,7 +160,7 @@ export const MUTANTS: readonly Variant[] = [
   {
     name: 'ledger without started_at in its condition',
     ...handling('external', 1, { freezes: 1, failures: 1, orders: 1 }, 'LEDGER_WITHOUT_STARTED_AT'),
-    breaks: 'no handler runs twice at the same time',
+    breaks: 'no more attempts than the budget',
   },
   {
     name: 'no second question after a lost claim',
@@ -146,6 +192,16 @@ export const MUTANTS: readonly Variant[] = [
     ...handling('external', 1, { crashes: 1 }, 'FINISH_BEFORE_EFFECT'),
     breaks: 'nothing is lost',
   },
+  {
+    name: 'an attempt that does not say how many were spent',
+    ...handling('external', 1, { freezes: 1, failures: 1 }, 'NO_EXPECTED_ATTEMPTS'),
+    breaks: 'no attempt begins before its time',
+  },
+  {
+    name: 'a lost worker that spends no attempt',
+    ...handling('external', 1, { crashes: 2 }, 'LOST_WORKER_SPENDS_NOTHING'),
+    breaks: 'no more attempts than the budget',
+  },
 ];
 
 /** What is not guaranteed: the checker must find it, so that the page that says so stays true. */
@@ -154,5 +210,16 @@ export const GAPS: readonly Variant[] = [
     name: 'transactional: a claim that PostgreSQL lost, and a worker that stands still for less than its lease',
     ...handling('transactional', 1, { freezes: 1, lostCommits: 1 }, 'LOST_COMMIT_NOT_EXCUSED'),
     breaks: 'no handler runs twice at the same time',
+  },
+  {
+    name: 'a claim statement that is slower than all that another worker does with the event',
+    ...handling('external', 1, { freezes: 1, failures: 2 }, 'STALE_SNAPSHOT_NOT_EXCUSED'),
+    breaks: 'no more attempts than the budget',
+  },
+  {
+    name: 'an attempt that stands still until its event is dead, re-emitted and has failed once',
+    ...handling('external', 1, { freezes: 1, failures: 3, orders: 1 }),
+    shortest: false,
+    breaks: 'no attempt begins before its time',
   },
 ];

@@ -17,8 +17,8 @@ export interface RecordedExhausted {
 
 /**
  * A claim whose lease is over is given up with it, as in a hand-over: the worker that held it is gone, and the broker
- * sends nobody else. A claim that was renewed meanwhile is left alone, and so is what is done or has a delivery. A row that is to
- * hold the body is locked until the letter is there, as in a hand-over.
+ * sends nobody else. A claim that was renewed meanwhile is left alone, and so is what is done or has a delivery: its run finds
+ * the worker lost, and counts that. A row that is to hold the body is locked until the letter is there, as in a hand-over.
  */
 const RECORD = `
   /* outbox: record exhausted */
@@ -30,6 +30,7 @@ const RECORD = `
     DELETE FROM :schema.processed_events p USING given g
      WHERE p.event_id = g.event_id AND p.handler = g.handler AND p.status = 'in_progress'
        AND coalesce(p.lease_until, p.started_at + $2::float8 * interval '1 millisecond') <= clock_timestamp()
+       AND NOT EXISTS (SELECT FROM :schema.deliveries d WHERE d.event_id = g.event_id AND d.handler = g.handler)
     RETURNING p.event_id, p.handler
   ), claims AS (
     SELECT p.event_id, p.handler, p.status FROM :schema.processed_events p JOIN given USING (event_id, handler)

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { check, prepareSpin } from '../../model/spin';
-import { GAPS, HOLDING, MUTANTS } from '../../model/variants';
+import { GAPS, HOLDING, LONG, MUTANTS, type Variant } from '../../model/variants';
 import { ROOT } from '../support/markdown';
 
 const models = readdirSync(join(ROOT, 'model')).filter((name) => name.endsWith('.pml'));
@@ -11,17 +11,25 @@ const missing = prepareSpin();
 if (missing) console.warn(`The model is not checked: ${missing}`);
 
 const withSpin = missing ? describe.skip : describe;
+const inCI = !['', '0', 'false'].includes(process.env.CI ?? '');
+const document = readFileSync(join(ROOT, 'docs/reliability.md'), 'utf8');
+
+// Elsewhere who has no spin can still run all other tests; a CI that is green without it would have checked no model.
+(inCI ? test : test.skip)('what checks the models is there, where CI is set', () => {
+  if (missing) throw new Error(`The models are not checked: ${missing}. Or unset CI, and they are skipped.`);
+});
 
 withSpin(`the model${missing ? ` (skipped: ${missing})` : ''}`, () => {
-  test.each(HOLDING)('of the $model finds no broken property: $name', async (variant) => {
-    const { violation, states } = await check(variant);
-    expect(violation).toBeUndefined();
-    // Fewer would mean that something never begins, and then nothing can go wrong either.
-    expect(states).toBeGreaterThan(10_000);
-  });
+  test.each(HOLDING)('of the $model finds no broken property: $name', holds);
+
+  (process.env.OUTBOX_TEST_LONG === 'on' ? test : test.skip).each(LONG)(
+    'of the $model finds no broken property, in the long tests: $name',
+    holds,
+    600_000,
+  );
 
   test.each([...MUTANTS, ...GAPS])('of the $model finds what breaks with: $name', async (variant) => {
-    const { violation } = await check({ ...variant, shortest: true });
+    const { violation } = await check({ shortest: true, ...variant });
     expect(violation).toEqual({ property: variant.breaks, trace: expect.any(Array) });
     expect(violation?.trace).not.toEqual([]);
   });
@@ -43,7 +51,7 @@ test('each property of a model is broken by a mutant', () => {
 
 test('each mutant of a model is checked', () => {
   const built = new Set(
-    [...HOLDING, ...MUTANTS, ...GAPS].flatMap(({ defines }) => defines.map((define) => define.split('=')[0])),
+    [...HOLDING, ...LONG, ...MUTANTS, ...GAPS].flatMap(({ defines }) => defines.map((define) => define.split('=')[0])),
   );
   const switches = sources.flatMap((source) => [
     ...[...source.matchAll(/^#(?:ifdef|ifndef) (\w+)/gm)].map(([, name]) => name),
@@ -51,6 +59,30 @@ test('each mutant of a model is checked', () => {
   ]);
   expect(switches.filter((name) => !built.has(name))).toEqual([]);
 });
+
+test('the document names each variant, mutant and gap of the models, and no other', () => {
+  const table = (heading: string) =>
+    [...section(heading).matchAll(/^\| (.+?) \|/gm)]
+      .map(([, cell = '']) => cell.replace(/ \(\[\d+\]\([^)]*\)\)|`/g, ''))
+      .filter((cell) => !/^-+$/.test(cell))
+      .slice(1);
+  const named = (variants: readonly Variant[]) => variants.map(({ name }) => name).sort();
+  expect(table('Variants').sort()).toEqual(named([...HOLDING, ...LONG]));
+  expect(table('Mutants').sort()).toEqual(named(MUTANTS));
+  expect(table('Gaps').sort()).toEqual(named(GAPS));
+});
+
+async function holds(variant: Variant): Promise<void> {
+  const { violation, states } = await check(variant);
+  expect(violation).toBeUndefined();
+  // Fewer would mean that something never begins, and then nothing can go wrong either.
+  expect(states).toBeGreaterThan(10_000);
+}
+
+function section(heading: string): string {
+  const [, after = ''] = document.split(`\n### ${heading}\n`);
+  return after.split(/\n##/)[0] ?? '';
+}
 
 /** Names of functions, methods and classes of a file. */
 function definedIn(file: string): Set<string> {
