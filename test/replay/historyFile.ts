@@ -1,5 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { testEnvironment } from '../support/environment';
 
 const { History } = temporal.api.history.v1;
 
@@ -10,8 +11,9 @@ const { History } = temporal.api.history.v1;
 export function writeHistory(file: string, history: temporal.api.history.v1.IHistory): void {
   const plain = History.toObject(History.fromObject(history), { enums: String, longs: String, bytes: String });
   const lines = (plain.events as unknown[]).map((event) => JSON.stringify(event));
-  // Stack traces name the recorder's directory.
-  writeFileSync(file, `{"events":[\n${lines.join(',\n')}\n]}\n`.replaceAll(`${process.cwd()}/`, ''));
+  // Stack traces name the recorder's directory, and the one that its workflows were bundled into.
+  const text = `{"events":[\n${lines.join(',\n')}\n]}\n`;
+  writeFileSync(file, text.replaceAll(`${process.cwd()}/`, '').replaceAll(`${testEnvironment().directory}/`, ''));
 }
 
 export function readHistory(file: string): temporal.api.history.v1.IHistory {

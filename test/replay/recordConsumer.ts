@@ -1,9 +1,12 @@
+import { defineHandler } from '../../src/handlers/defineHandler';
+import type { ConsumerStatus } from '../../src/workflows/consumerMessages';
 import { enqueue, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { allHandled, countDone } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
 import { OwnServers } from '../support/ownServers';
-import { ended, failing, grown, NEUTRAL_PROCESS, runIdOf, type Recorder } from './recording';
+import { Proxy } from '../support/proxy';
+import { ended, failing, gate, grown, NEUTRAL_PROCESS, runIdOf, type Recorder } from './recording';
 
 const QUICK = { OUTBOX_BACKOFF_FIRST_MS: '200' };
 const ofMany = (count: number) => events(count, (n) => ({ aggregateId: `a${n}` }));
@@ -90,4 +93,33 @@ const lostWorker: Recorder = async (recording) => {
   await outbox.close();
 };
 
-export const consumerRecorders: readonly Recorder[] = [idleAndBusy, orders, outage, lostWorker];
+/** A worker loses its broker while it handles; what it could not acknowledge then, another does. */
+const acknowledgedElsewhere: Recorder = async (recording) => {
+  const outbox = await TestOutbox.create({ OUTBOX_LONG_POLL_MS: '1000' });
+  const natsUrl = outbox.config().nats.url;
+  const proxy = await Proxy.to(natsUrl);
+  outbox.onClose(() => proxy.close());
+  const end = gate();
+  let entered = 0;
+  const run = async () => {
+    entered++;
+    await end.opened;
+  };
+  const handlers = [defineHandler({ name: 'gated', events: ['ThingHappened'], run })];
+  const settings = { OUTBOX_BACKOFF_FIRST_MS: '1000', OUTBOX_BACKOFF_MAX_MS: '1000' };
+  await outbox.startWorker({ ...settings, NATS_URL: proxy.url(natsUrl) }, { handlers });
+  await enqueue(outbox.db, ofMany(3));
+  await eventually(() => entered === 3);
+  proxy.takeAway();
+  const consumer = outbox.consumer();
+  const status = () => consumer.query<ConsumerStatus>('status');
+  await eventually(async () => (await status()).state === 'waiting for the broker');
+  end.open();
+  await allHandled(outbox.db, 'gated', 3);
+  await outbox.startWorker(settings, { handlers });
+  await eventually(async () => (await status()).totals.acknowledgedElsewhere === 3);
+  await recording.save(outbox, 'consumer-acknowledged', consumer);
+  await outbox.close();
+};
+
+export const consumerRecorders: readonly Recorder[] = [idleAndBusy, orders, outage, lostWorker, acknowledgedElsewhere];

@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually';
 import { allHandled, deliveryRows } from '../support/handled';
 import { TestOutbox } from '../support/outbox';
 import { OwnServers } from '../support/ownServers';
+import { deadAndSkipped, deadAtOnce, outage } from './recordDeliveryEnds';
 import { ended, failing, gate, NEUTRAL_PROCESS, PATIENT, type Recorder } from './recording';
 
 const DB = { EVENT_BUS_BACKEND: 'db' };
@@ -129,4 +130,7 @@ export const deliveryRecorders: readonly Recorder[] = [
   deadAndReemitted,
   lostWorker,
   continued,
+  outage,
+  deadAtOnce,
+  deadAndSkipped,
 ];

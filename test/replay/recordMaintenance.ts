@@ -1,7 +1,8 @@
 import { insertDoneLedger, insertRow } from '../support/aged';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
-import { gate, type Recorder, type Run } from './recording';
+import { Proxy } from '../support/proxy';
+import { ended, gate, type Recorder, type Run } from './recording';
 
 /** The newest clean-up that came to this state. */
 function runThat(outbox: TestOutbox, status: string): Promise<Run> {
@@ -54,4 +55,31 @@ const failed: Recorder = async (recording) => {
   await outbox.close();
 };
 
-export const maintenanceRecorders: readonly Recorder[] = [idle, continued, failed];
+/** PostgreSQL goes away while rows are put away, for longer than the tries at the first kind take, and comes back. */
+const outage: Recorder = async (recording) => {
+  const outbox = await TestOutbox.create();
+  const { url } = outbox.database;
+  const proxy = await Proxy.to(url);
+  outbox.onClose(() => proxy.close());
+  await insertDoneLedger(outbox.db, 10, '31 days');
+  await insertRow(outbox.db, 'done', { age: '8 days' });
+  const archive = ({ table }: { table: string }) => {
+    if (table === 'processed_events') proxy.takeAway();
+  };
+  await outbox.startWorker({ DATABASE_URL: proxy.url(url) }, { archive });
+  const { workflowId } = await runThat(outbox, 'RUNNING');
+  const run = outbox.client.workflow.getHandle(workflowId);
+  // The tries at one kind are over, and those at the next have begun.
+  await eventually(async () => {
+    const { events } = await run.fetchHistory();
+    const failed = events?.some((event) => event.activityTaskFailedEventAttributes) ?? false;
+    return failed && (await run.describe()).raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
+  }, 120_000);
+  await recording.save(outbox, 'maintenance-outage', run);
+  proxy.giveBack();
+  await ended(outbox, run);
+  await recording.save(outbox, 'maintenance-outage-over', run);
+  await outbox.close();
+};
+
+export const maintenanceRecorders: readonly Recorder[] = [idle, continued, failed, outage];

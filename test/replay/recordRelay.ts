@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
 import { OwnServers } from '../support/ownServers';
 import { ended, grown, NEUTRAL_PROCESS, runIdOf, type Recorder } from './recording';
+import { fenced, reemitted } from './recordRelayEnds';
 
 const doneRows = async (outbox: TestOutbox) => (await outbox.rowsByStatus()).done ?? 0;
 
@@ -145,4 +146,4 @@ const moved: Recorder = async (recording) => {
   await outbox.close();
 };
 
-export const relayRecorders: readonly Recorder[] = [idleAndBusy, orders, outage, lostWorker, moved];
+export const relayRecorders: readonly Recorder[] = [idleAndBusy, orders, outage, lostWorker, moved, fenced, reemitted];

@@ -14,10 +14,10 @@ const files = readdirSync(__dirname, { recursive: true, encoding: 'utf8' }).filt
 
 /** What has no situation of its own for a type cannot happen to it: maintenance takes no signals and asks no broker. */
 const SITUATIONS: Readonly<Record<keyof typeof workflows, readonly string[]>> = {
-  relay: ['idle', 'busy', 'paused', 'orders', 'outage', 'outage-over', 'lost-worker', 'continued', 'pinned', 'moved'],
-  consumer: ['idle', 'busy', 'paused', 'orders', 'outage', 'outage-over', 'lost-worker', 'continued'],
-  deliverEvent: ['waiting', 'attempt', 'retried', 'skipped', 'dead', 'reemitted', 'lost-worker', 'continued'],
-  maintenance: ['idle', 'busy', 'parts', 'failed'],
+  relay: ['idle', 'busy', 'paused', 'orders', 'outage', 'outage-over', 'lost-worker', 'continued', 'pinned', 'moved', 'fenced', 'reemitted'], // prettier-ignore
+  consumer: ['idle', 'busy', 'paused', 'orders', 'outage', 'outage-over', 'lost-worker', 'continued', 'acknowledged'],
+  deliverEvent: ['waiting', 'attempt', 'retried', 'skipped', 'dead', 'reemitted', 'lost-worker', 'continued', 'outage', 'outage-over', 'dead-at-once', 'dead-skipped'], // prettier-ignore
+  maintenance: ['idle', 'busy', 'parts', 'failed', 'outage', 'outage-over'],
 };
 
 /** A change that fails here breaks every run that is open: guard it with `patched`, or give up its history on purpose. */
@@ -46,16 +46,18 @@ describe('the recorded histories', () => {
 
   it('hold what the situations are named after', () => {
     const text = (name: string) => readFileSync(join(__dirname, version, `${name}.json`), 'utf8');
-    for (const name of ['relay-lost-worker', 'consumer-lost-worker', 'deliver-lost-worker'])
+    for (const name of ['relay-lost-worker', 'consumer-lost-worker', 'deliver-lost-worker', 'relay-fenced'])
       expect([name, text(name)]).toEqual([name, expect.stringContaining('activityTaskTimedOutEventAttributes')]);
     for (const name of ['relay-lost-worker', 'relay-pinned', 'consumer-lost-worker'])
       expect([name, text(name)]).toEqual([name, expect.stringContaining('ContinuedAsNewEventAttributes')]);
     for (const name of ['relay-continued', 'relay-moved', 'consumer-continued', 'deliver-continued'])
       expect([name, text(name)]).toEqual([name, expect.stringMatching(/"continuedExecutionRunId":"[0-9a-f-]{36}"/)]);
-    for (const name of ['relay-orders', 'consumer-orders'])
+    for (const name of ['relay-orders', 'consumer-orders', 'relay-reemitted'])
       expect([name, text(name)]).toEqual([name, expect.stringContaining('workflowExecutionUpdateAcceptedEvent')]);
-    for (const name of ['maintenance-failed', 'deliver-dead'])
+    for (const name of ['maintenance-failed', 'maintenance-outage-over', 'deliver-dead', 'deliver-dead-at-once'])
       expect([name, text(name)]).toEqual([name, expect.stringContaining('workflowExecutionFailedEvent')]);
+    for (const name of ['deliver-outage', 'maintenance-outage'])
+      expect([name, text(name)]).toEqual([name, expect.stringContaining('Connection terminated unexpectedly')]);
     // Markers of `patched`.
     for (const name of ['deliver-waiting', 'consumer-lost-worker'])
       expect([name, text(name)]).toEqual([name, expect.stringContaining('core_patch')]);
