@@ -5,6 +5,7 @@ import type { History } from './checker/history';
 import { readJournals } from './checker/readJournals';
 import { readStream } from './checker/readStream';
 import { readTables } from './checker/readTables';
+import { openRuns } from './openRuns';
 import type { World } from './world/world';
 
 /** Everything that the storm has left, once its workers have ended. */
@@ -20,7 +21,9 @@ export async function collectHistory(world: World): Promise<History> {
     ...(await streamOf(world)),
     ...journals,
     standstills: [...journals.standstills, ...diary.freezes],
+    runs: await openRuns(world),
     deaths: diary.deaths,
+    names: diary.names,
     outages: diary.outages,
   };
 }

@@ -1,3 +1,4 @@
+import type { Death, Outage } from './checker/history';
 import { now } from './clock';
 
 /** A span on the shared clock, in milliseconds. */
@@ -16,14 +17,16 @@ export interface Strike extends Span {
 /** What was done to the world, written down by who did it. */
 export class Diary {
   readonly strikes: Strike[] = [];
-  /** When each process ended. */
-  readonly deaths = new Map<number, number>();
+  /** How each process ended. */
+  readonly deaths = new Map<number, Death>();
+  /** Whose process each was. */
+  readonly names = new Map<number, string>();
   readonly freezes: (Span & { readonly pid: number })[] = [];
-  /** A server that was down or frozen. */
-  readonly outages: (Span & { readonly server: string })[] = [];
+  readonly outages: (Span & Outage)[] = [];
 
-  died(pid: number): void {
-    if (!this.deaths.has(pid)) this.deaths.set(pid, now());
+  /** The first word counts: a kill is told before it is done. */
+  died(pid: number, killed: boolean): void {
+    if (!this.deaths.has(pid)) this.deaths.set(pid, { at: now(), killed });
   }
 
   /** Runs `during` and writes down how long it took, also when it fails. */

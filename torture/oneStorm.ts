@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RULES } from './checker/check';
 import { chosenFaults } from './faults';
@@ -43,6 +43,7 @@ export class Storms {
       this.say(`backend ${backend}, seed ${seed}: starting PostgreSQL, NATS and Temporal`);
       await world.open();
       const outcome = await storm(world, { faults, seed, lastsMs, short, patienceMs, stagnantMs });
+      if (options.keep) keepHistory(world, outcome);
       const told = join(world.directory, 'mutated');
       const mutated = existsSync(told) ? readFileSync(told, 'utf8') : '';
       return { outcome, figures: figuresOf(outcome, { seed, rules: Object.keys(RULES) }), mutated };
@@ -55,4 +56,12 @@ export class Storms {
     this.closed = true;
     await this.world?.close();
   }
+}
+
+/** All that was judged, so that a rule can be held against it again. */
+function keepHistory({ directory }: World, { history, strikes, start }: Outcome): void {
+  const text = JSON.stringify({ start, strikes, history }, (_, value: unknown) =>
+    value instanceof Map ? [...(value as ReadonlyMap<unknown, unknown>)] : value,
+  );
+  writeFileSync(join(directory, 'history.json'), text);
 }

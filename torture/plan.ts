@@ -7,7 +7,7 @@ export interface Step {
   readonly afterMs: number;
   /** The pause begins when all workers are up again; else a fault may meet what the last one has left. */
   readonly settled: boolean;
-  /** One, or two that do not concern the same thing. */
+  /** One, or two that do not concern the same thing, and of which neither keeps the other from striking. */
   readonly aims: readonly (Aim & { readonly name: string })[];
 }
 
@@ -25,13 +25,21 @@ export function* planOf(random: Random, faults: readonly Fault[], scene: Scene):
     for (const fault of random.shuffled(faults)) {
       const others = faults.filter((other) => nounOf(other) !== nounOf(fault));
       const second = others.length > 0 && random.chance(PAIRS) ? [random.pick(others)] : [];
+      const afterMs = random.between(least, most);
+      const settled = random.chance(SETTLED);
+      // All draws before the choice: a pair that cannot be changes nothing of what comes after it.
+      const drawn = [fault, ...second].map((each) => ({ fault: each, random: random.fork() }));
+      const aimed = drawn.filter((each) => each.fault === fault || !areRivals(each.fault, fault));
       yield {
-        afterMs: random.between(least, most),
-        settled: random.chance(SETTLED),
-        aims: [fault, ...second].map((each) => ({ name: each.name, ...each.aim(random.fork(), scene) })),
+        ...{ afterMs, settled },
+        aims: aimed.map((each) => ({ name: each.fault.name, ...each.fault.aim(each.random, scene) })),
       };
     }
   }
+}
+
+function areRivals(one: Fault, other: Fault): boolean {
+  return one.needs?.includes(nounOf(other)) === true || other.needs?.includes(nounOf(one)) === true;
 }
 
 /** For people. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openRuns } from './openRuns';
 import type { World } from './world/world';
 
 const LOOK_EVERY_MS = 500;
@@ -50,6 +51,13 @@ export async function atRest(world: World, { patienceMs, stagnantMs = patienceMs
 }
 
 async function openWork(world: World): Promise<Record<string, number | string>> {
+  const open = await openRows(world);
+  // A run ends a moment after what it saw through.
+  const isQuiet = Object.values(open).every((count) => count === 0);
+  return isQuiet ? { ...open, runs: (await openRuns(world)).length } : open;
+}
+
+async function openRows(world: World): Promise<Record<string, number>> {
   const { rows } = await world.db.query<Record<string, number>>(OPEN);
   if (world.options.backend === 'db') return { ...rows[0] };
   const { stream, durable } = world.config.nats;

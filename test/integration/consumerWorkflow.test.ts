@@ -73,6 +73,7 @@ describe('the consumer', () => {
     await acknowledged(3);
   });
 
+  // Found by `npm run torture -- --seed 201 --minutes 30 --backend nats --rate 6`: after an outage of Temporal each was.
   it('a worker that Temporal has not heard of for longer than a heartbeat is asked again, and not forgotten', async () => {
     use({ OUTBOX_HEARTBEAT_TIMEOUT_MS: '2000', OUTBOX_OWN_QUEUE_TIMEOUT_MS: '1000', OUTBOX_LONG_POLL_MS: '60000' });
     await ConsumerWorker.start(outbox);

@@ -35,6 +35,32 @@ it('two faults that strike together concern different things', () => {
   for (const [one, other] of pairs) expect(one).not.toBe(other);
 });
 
+it('no fault strikes together with one that would keep it from striking', () => {
+  const needs = new Map(FAULTS.map(({ name, needs = [] }) => [name, needs]));
+  const pairs = (['nats', 'db'] as const).flatMap((backend) => plan(6, 1_500, backend).map(({ aims }) => aims));
+  const names = pairs.filter(({ length }) => length > 1).map((aims) => aims.map(({ name }) => name));
+  for (const noun of ['stream-full', 'transaction-long']) expect(names.flat()).toContain(noun);
+  const nouns = (all: readonly string[]) => all.map((name) => name.split('-')[0]);
+  expect(
+    names.filter((both) => both.some((name) => needs.get(name)?.some((noun) => nouns(both).includes(noun)))),
+  ).toEqual([]);
+});
+
+it('a pair that cannot be leaves the rest of the plan as it is', () => {
+  // Seeds stand in documents: a fault that is kept out of a pair must not make another plan of them.
+  const first = plan(6, 400).map(({ aims, afterMs }) => [aims[0]?.what, afterMs]);
+  const settled = planOf(
+    new Random(6),
+    chosenFaults([], 'nats').map((fault) => ({ ...fault, needs: [] })),
+    scene('nats'),
+  );
+  const unrestricted = Array.from({ length: 400 }, () => settled.next().value);
+  expect(unrestricted.filter(({ aims }) => aims.length > 1).length).toBeGreaterThan(
+    plan(6, 400).filter(({ aims }) => aims.length > 1).length,
+  );
+  expect(unrestricted.map(({ aims, afterMs }) => [aims[0]?.what, afterMs])).toEqual(first);
+});
+
 it('a fault is chosen by its name or by what it is done to, and a stranger is refused with all that there are', () => {
   expect(chosenFaults(['worker', 'nats-kill'], 'nats').map(({ name }) => name)).toEqual([
     ...['worker-kill', 'worker-terminate', 'worker-freeze', 'worker-block', 'nats-kill'],

@@ -43,6 +43,7 @@ describe('a worker of which nothing is asked', () => {
     membership.leave();
   });
 
+  // Found by `npm run torture -- --seed 201 --minutes 30 --backend nats --rate 6`: it waited for up to five minutes.
   test('tries again after two seconds when a join has failed, however often, and then as if none had', async () => {
     const membership = await joined();
     failure = unavailable;

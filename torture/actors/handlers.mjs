@@ -42,6 +42,16 @@ function block(eventId, mostMs) {
   rest(1_000);
 }
 
+/** No statement ends by itself whose answer the network has swallowed: without this a handler would not heed its signal. */
+function heeding(signal, work) {
+  work.catch(() => undefined);
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
 async function addEffect({ tx, attempt }, { eventId }, handler) {
   const sql = 'INSERT INTO public.effects (event_id, handler, attempt) VALUES ($1, $2, $3)';
   await tx.query(sql, [eventId, handler, attempt]);
@@ -53,7 +63,7 @@ async function run(handler, event, { attempt, signal }, effect) {
   note({ kind: 'begin', ...entry });
   try {
     await sleep(duration(event), undefined, { signal });
-    await effect();
+    await heeding(signal, effect());
     if (attempt <= failures(type, eventId, handler)) throw new Error(`attempt ${attempt} is to fail`);
     if (type === 'Doomed') throw new Error('it is to fail for ever');
     if (type === 'Blocking' && attempt === 1) block(eventId, payload.blockMs);

@@ -4,6 +4,9 @@ import { dead } from './rules/dead';
 import { effects } from './rules/effects';
 import { left } from './rules/left';
 import { lost } from './rules/lost';
+import { paused } from './rules/paused';
+import { removed } from './rules/removed';
+import { revived } from './rules/revived';
 import { schedule } from './rules/schedule';
 import { storedTwice } from './rules/storedTwice';
 import { together } from './rules/together';
@@ -19,6 +22,9 @@ export const RULES: Readonly<Record<string, Rule>> = {
   dead,
   left,
   'stored twice': storedTwice,
+  paused,
+  revived,
+  removed,
 };
 
 /** Holds a history against every rule. */

@@ -1,5 +1,5 @@
 import { grouped, handlingOf } from './byEvent';
-import type { HandlerLine, History } from './history';
+import type { Death, HandlerLine, History } from './history';
 
 /** One entry into a handler, from its beginning to its end. */
 export interface Entry {
@@ -12,6 +12,8 @@ export interface Entry {
   readonly to: number;
   /** `cut`: it failed because it was told to end. */
   readonly ended: 'end' | 'failed' | 'cut' | 'died' | 'nothing';
+  /** What it threw, or why it was told to end. */
+  readonly reason?: string | undefined;
 }
 
 /** Entries of each handling, in the order in which they began. */
@@ -25,10 +27,13 @@ export function entriesOf({ handlers, deaths }: History): ReadonlyMap<string, re
   );
 }
 
-function entryOf(begin: HandlerLine, end: HandlerLine | undefined, death: number | undefined): Entry {
+function entryOf(begin: HandlerLine, end: HandlerLine | undefined, death: Death | undefined): Entry {
   const { eventId, handler, attempt, pid, at: from } = begin;
   const common = { eventId, handler, attempt, pid, from };
-  if (end) return { ...common, to: end.at, ended: end.kind === 'end' ? 'end' : end.aborted ? 'cut' : 'failed' };
-  if (death !== undefined) return { ...common, to: Math.max(from, death), ended: 'died' };
+  if (end) {
+    const ended = end.kind === 'end' ? 'end' : end.aborted ? 'cut' : 'failed';
+    return { ...common, to: end.at, ended, reason: end.reason };
+  }
+  if (death !== undefined) return { ...common, to: Math.max(from, death.at), ended: 'died' };
   return { ...common, to: Infinity, ended: 'nothing' };
 }

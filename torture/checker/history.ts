@@ -62,6 +62,33 @@ export interface ProducerLine {
   readonly at: number;
 }
 
+/** A command that an operator gave, from its start to its exit. */
+export interface OperatorLine {
+  readonly verb: 'pause' | 'resume' | 'reemit' | 'prune';
+  readonly args: readonly string[];
+  readonly from: number;
+  readonly to: number;
+  /** Null: it took too long, and was ended. */
+  readonly code: number | null;
+  /** What it printed as JSON. */
+  readonly result?: unknown;
+  /** Why it failed, as it said. */
+  readonly said?: string;
+  /** The dead letters that stood when a re-emit began; absent when nobody could look. */
+  readonly dead?: readonly { readonly eventId: string; readonly handler: string }[] | undefined;
+}
+
+/** A row that was deleted from the outbox, as a trigger found it at that moment. */
+export interface RemovedRow {
+  readonly eventId: string;
+  readonly status: string;
+  /** Since when it was done; null: it never was. */
+  readonly doneForMs: number | null;
+  /** Handlers of it that waited or were dead. */
+  readonly open: number;
+  readonly at: number;
+}
+
 /** A process that stood still. */
 export interface Standstill {
   readonly pid: number;
@@ -69,16 +96,33 @@ export interface Standstill {
   readonly to: number;
 }
 
-/** `postgres` and the like for all; `postgres of worker-1` for one; `postgres writes` when it could only be read. */
+/**
+ * How a server was away. `crash`: all its processes were killed. `network`: the way to it was in trouble. `writes`: it
+ * answered, and refused some statements.
+ */
+export type OutageKind = 'crash' | 'restart' | 'freeze' | 'network' | 'writes';
+
 export interface Outage {
-  readonly server: string;
+  readonly server: 'postgres' | 'nats' | 'temporal';
+  readonly kind: OutageKind;
+  /** The one worker that felt it; absent: all did. */
+  readonly of?: string | undefined;
   readonly from: number;
   readonly to: number;
+}
+
+/** How a process ended. */
+export interface Death {
+  readonly at: number;
+  /** By SIGKILL, or by a fault of its own: it had no time to give anything back. */
+  readonly killed: boolean;
 }
 
 export interface StreamMessage {
   readonly eventId: string;
   readonly sequence: number;
+  /** When the broker stored it. */
+  readonly at: number;
 }
 
 /** What the checker must know of the settings. */
@@ -98,6 +142,9 @@ export interface History {
   readonly ledger: readonly LedgerRow[];
   readonly deliveries: readonly DeliveryRow[];
   readonly effects: readonly EffectRow[];
+  readonly removed: readonly RemovedRow[];
+  /** Events whose delivery runs Temporal calls running. */
+  readonly runs: readonly string[];
   /** Empty with backend `db`. */
   readonly stream: readonly StreamMessage[];
   /** Messages that the consumer has not acknowledged, or not received yet. */
@@ -105,8 +152,12 @@ export interface History {
   readonly producers: readonly ProducerLine[];
   /** In the order of time. */
   readonly handlers: readonly HandlerLine[];
-  /** When processes ended, by pid. */
-  readonly deaths: ReadonlyMap<number, number>;
+  /** In the order of time. */
+  readonly operators: readonly OperatorLine[];
+  /** How processes ended, by pid. */
+  readonly deaths: ReadonlyMap<number, Death>;
+  /** Which worker or producer a process was: `worker-1`. */
+  readonly names: ReadonlyMap<number, string>;
   readonly standstills: readonly Standstill[];
   readonly outages: readonly Outage[];
 }

@@ -1,11 +1,12 @@
 import type { Client, QueryResultRow } from 'pg';
-import type { BusinessRow, DeliveryRow, EffectRow, History, LedgerRow, QueueRow } from './history';
+import { now } from '../clock';
+import type { BusinessRow, DeliveryRow, EffectRow, History, LedgerRow, QueueRow, RemovedRow } from './history';
 
 /** What the tables say, in one snapshot. @param schema where the outbox is; the application's tables are in `public` */
 export async function readTables(
   client: Client,
   schema: string,
-): Promise<Pick<History, 'business' | 'queue' | 'ledger' | 'deliveries' | 'effects'>> {
+): Promise<Pick<History, 'business' | 'queue' | 'ledger' | 'deliveries' | 'effects' | 'removed'>> {
   const read = async <Row extends QueryResultRow>(sql: string) => (await client.query<Row>(sql)).rows;
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   const tables = {
@@ -13,6 +14,7 @@ export async function readTables(
       'SELECT event_id::text AS "eventId", type, producer, cause::text AS cause FROM public.business',
     ),
     effects: await read<EffectRow>('SELECT event_id::text AS "eventId", handler, attempt FROM public.effects'),
+    removed: await readRemoved(client),
     queue: await read<QueueRow>(
       `SELECT event_id::text AS "eventId", event_type AS type, status, attempts, failure_reason AS reason FROM ${schema}.event_queue`,
     ),
@@ -25,4 +27,15 @@ export async function readTables(
   };
   await client.query('COMMIT');
   return tables;
+}
+
+/** Times by the machine's wall clock, which PostgreSQL reads and no fault moves, become those of the shared clock. */
+async function readRemoved(client: Client): Promise<RemovedRow[]> {
+  const ahead = Date.now() - now();
+  const { rows } = await client.query<RemovedRow>(
+    `SELECT event_id::text AS "eventId", status, done_for_ms AS "doneForMs", open,
+            (extract(epoch FROM at) * 1000)::float8 AS at
+       FROM public.removed`,
+  );
+  return rows.map((row) => ({ ...row, at: row.at - ahead }));
 }

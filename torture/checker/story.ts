@@ -15,6 +15,15 @@ export function storyOf(eventId: string, history: History, happenings: readonly 
     ...history.producers
       .filter(({ ids }) => ids.includes(eventId))
       .map(({ kind, at }) => ({ at, text: `its transaction: ${kind}` })),
+    ...history.stream
+      .filter((message) => message.eventId === eventId)
+      .map(({ at, sequence }) => ({ at, text: `stored in the stream at ${sequence}` })),
+    ...history.removed
+      .filter((row) => row.eventId === eventId)
+      .map(({ at, ...row }) => ({
+        at,
+        text: `removed from the outbox ${JSON.stringify({ ...row, eventId: undefined })}`,
+      })),
     ...history.handlers
       .filter((line) => line.eventId === eventId)
       .map(({ kind, handler, attempt, pid, at, reason }) => ({
@@ -23,18 +32,24 @@ export function storyOf(eventId: string, history: History, happenings: readonly 
       })),
   ];
   const pids = new Set(history.handlers.filter((line) => line.eventId === eventId).map(({ pid }) => pid));
-  for (const [pid, at] of history.deaths) if (pids.has(pid)) timed.push({ at, text: `process ${pid} ended` });
+  for (const [pid, { at, killed }] of history.deaths)
+    if (pids.has(pid)) timed.push({ at, text: `process ${pid} ${killed ? 'was killed' : 'ended'}` });
   for (const { pid, from, to } of history.standstills)
     if (pids.has(pid)) timed.push({ at: from, text: `process ${pid} stood still for ${Math.round(to - from)} ms` });
   const first = Math.min(...timed.map(({ at }) => at)) - 10_000;
   const last = Math.max(...timed.map(({ at }) => at)) + 10_000;
+  for (const { from, to, args, code } of history.operators)
+    if (to >= first && from <= last)
+      timed.push({
+        at: from,
+        text: `> outbox ${args.join(' ')}, for ${Math.round(to - from)} ms, exit ${code ?? 'none'}`,
+      });
   for (const { from, to, what } of happenings)
     if (to >= first && from <= last) timed.push({ at: from, text: `* ${what}, for ${Math.round(to - from)} ms` });
   return [
     `event ${eventId}`,
     ...of(history.business).map((row) => `  business ${row}`),
     ...of(history.queue).map((row) => `  outbox   ${row}`),
-    ...of(history.stream).map((row) => `  stream   ${row}`),
     ...of(history.ledger).map((row) => `  ledger   ${row}`),
     ...of(history.deliveries).map((row) => `  delivery ${row}`),
     ...of(history.effects).map((row) => `  effect   ${row}`),

@@ -26,6 +26,8 @@ export interface Fault {
   readonly name: string;
   /** Default: both. */
   readonly backend?: Backend;
+  /** Nouns of faults that would keep it from striking at all: it is never paired with one of them. */
+  readonly needs?: readonly string[];
   aim(random: Random, scene: Scene): Aim;
 }
 

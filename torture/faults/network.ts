@@ -1,5 +1,5 @@
 import type { Trouble } from '../world/proxy';
-import { SERVERS, type ServerName } from '../world/servers';
+import { SERVERS } from '../world/servers';
 import { actorOf, seconds, spell, wait, type Fault } from './fault';
 
 const KINDS = ['refused', 'silent', 'deaf', 'slow'] as const;
@@ -21,19 +21,16 @@ export const networkFaults: Fault[] = SERVERS.map((server) => ({
       strike: async ({ workers, diary }) => {
         const struck = index === undefined ? workers : [actorOf(workers, index)];
         const ways = struck.map((actor) => actor.ways[server]);
-        await diary.span(diary.outages, { server: outageOf(server, who) }, async () => {
+        const of = index === undefined ? undefined : actorOf(workers, index).child.command.name;
+        await diary.span(diary.outages, { server, kind: 'network', of }, async () => {
           for (const way of ways) way.begin(trouble);
           await wait(ms)();
+          for (const way of ways) {
+            way.heal();
+            if (reset) way.reset();
+          }
         });
-        for (const way of ways) {
-          way.heal();
-          if (reset) way.reset();
-        }
       },
     };
   },
 }));
-
-function outageOf(server: ServerName, who: string): string {
-  return `${server} of ${who}`;
-}

@@ -1,16 +1,57 @@
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { OUTBOX } from '../../bench/build';
+import type { OperatorLine } from '../checker/history';
+import { now } from '../clock';
 import { ROLES } from '../world/tables';
 import type { World } from '../world/world';
 import { insist, seconds, spell, wait, type Fault } from './fault';
 
-const run = promisify(execFile);
 const WITHIN_MS = 60_000;
 
-/** As an operator types it, with the command that is shipped. */
-async function outbox(world: World, ...args: string[]): Promise<void> {
-  await run(process.execPath, [OUTBOX, ...args], { env: world.environment(ROLES.worker), timeout: WITHIN_MS });
+type Verb = OperatorLine['verb'];
+
+/**
+ * As an operator types it, with the command that is shipped, and again until it says that it was carried out. Each try
+ * stands in the journal, for the checker.
+ */
+async function outbox(world: World, verb: Verb, ...options: string[]): Promise<void> {
+  await insist(async () => {
+    const args = [verb, ...options, '--json'];
+    const dead = verb === 'reemit' ? await deadLetters(world).catch(() => undefined) : undefined;
+    const from = now();
+    const { code, stdout, stderr } = await run(args, world.environment(ROLES.worker));
+    const said = stderr.trim().slice(-500);
+    const line: OperatorLine = {
+      ...{ verb, args, from, to: now(), code, dead },
+      ...(code === 0 ? { result: JSON.parse(stdout) as unknown } : { said }),
+    };
+    appendFileSync(join(world.directory, 'journal', 'operator'), `${JSON.stringify(line)}\n`);
+    if (code !== 0) throw new Error(`outbox ${verb}: exit ${code ?? 'none in time'}: ${said.split('\n')[0]}`);
+  });
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [OUTBOX, ...args], { env, timeout: WITHIN_MS }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+async function deadLetters({ db }: World): Promise<OperatorLine['dead']> {
+  const { rows } = await db.query<{ eventId: string; handler: string }>(
+    `SELECT event_id::text AS "eventId", handler FROM :schema.deliveries WHERE state = 'dead'`,
+  );
+  return rows;
 }
 
 /** Every dead letter is handed back with a fresh budget, also those that will die again. */
@@ -39,7 +80,7 @@ export const operatorPause: Fault = {
           await outbox(world, 'pause');
           await wait(ms)();
         } finally {
-          await insist(() => outbox(world, 'resume'));
+          await outbox(world, 'resume');
         }
       },
     };

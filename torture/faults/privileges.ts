@@ -14,13 +14,14 @@ const TAKEN = [
 /** Somebody takes a privilege from the workers' role, and gives it back. */
 export const privilegesTaken: Fault = {
   name: 'privileges-taken',
+  needs: ['postgres', 'database'],
   aim: (random, scene) => {
     const taken = random.pick(TAKEN);
     const ms = spell(random, scene);
     return {
       what: `no ${taken.replace(':schema.', '')} for ${seconds(ms)}`,
       strike: async ({ db, diary }) => {
-        await diary.span(diary.outages, { server: 'postgres writes' }, async () => {
+        await diary.span(diary.outages, { server: 'postgres', kind: 'writes' }, async () => {
           try {
             await db.query(`REVOKE ${taken} FROM ${ROLES.worker}`);
             await wait(ms)();

@@ -4,12 +4,13 @@ import { insist, seconds, spell, wait, type Fault } from './fault';
 /** The database can only be read, as a primary that was demoted: every session, from its next transaction on. */
 export const databaseReadOnly: Fault = {
   name: 'database-readonly',
+  needs: ['postgres'],
   aim: (random, scene) => {
     const ms = spell(random, scene);
     return {
       what: `the database is read-only for ${seconds(ms)}`,
       strike: async ({ db, diary }) => {
-        await diary.span(diary.outages, { server: 'postgres writes' }, async () => {
+        await diary.span(diary.outages, { server: 'postgres', kind: 'writes' }, async () => {
           try {
             await set(db, 'SET default_transaction_read_only = on');
             await wait(ms)();

@@ -5,6 +5,7 @@ import { insist, seconds, spell, wait, type Fault } from './fault';
 export const streamFull: Fault = {
   name: 'stream-full',
   backend: 'nats',
+  needs: ['nats'],
   aim: (random, scene) => {
     const ms = spell(random, scene);
     return {

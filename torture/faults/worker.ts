@@ -50,6 +50,7 @@ const MOST_BLOCK_MS = 50_000;
  */
 export const workerBlock: Fault = {
   name: 'worker-block',
+  needs: ['postgres', 'database'],
   aim: (random, { leaseMs }) => {
     const blockMs = Math.min(6 * leaseMs, MOST_BLOCK_MS);
     const payload = { n: random.between(0, 9_999), blockMs };

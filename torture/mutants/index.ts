@@ -43,8 +43,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'publish-without-id': {
     backend: 'nats',
     broken: 'a message is published without the id of its event',
-    fault: 'transaction-long',
-    rules: ['uncommitted'],
+    fault: 'worker-kill',
+    workers: 1,
+    rules: ['stored twice'],
   },
 };
 

@@ -1,6 +1,8 @@
 import { grouped, handlingOf } from '../checker/byEvent';
 import { TRANSACTIONAL } from '../checker/expected';
 import type { HandlerLine, History } from '../checker/history';
+import { waitsOf } from '../checker/waits';
+import type { Strike } from '../diary';
 import type { Outcome } from '../storm';
 import { recoveries, type Recovery } from './recovery';
 
@@ -13,7 +15,10 @@ export interface Figures {
   readonly handlings: number;
   readonly rolledBack: number;
   readonly deadLetters: number;
+  /** Those that struck. */
   readonly faults: Readonly<Record<string, number>>;
+  /** Those that did not come to their end, and why. */
+  readonly failed: readonly { readonly fault: string; readonly why: string; readonly times: number }[];
   readonly workersEndedThemselves: number;
   readonly duplicatesInTheStream: number;
   readonly repeatedExternalEffects: number;
@@ -22,15 +27,25 @@ export interface Figures {
   readonly restMs: number;
   /** False: patience was over before everything had ended. */
   readonly rested: boolean;
+  readonly waits: Waits;
   readonly recovery: readonly Recovery[];
   readonly rules: Readonly<Record<string, number>>;
   readonly violations: number;
-  readonly verdict: 'clean' | 'violated';
+  /** `unproven`: nothing was violated, and most faults did not strike. */
+  readonly verdict: 'clean' | 'violated' | 'unproven';
+}
+
+/** Between an attempt and the next: how many there were, were judged, and had to last for the whole backoff. */
+export interface Waits {
+  readonly of: number;
+  readonly judged: number;
+  readonly whole: number;
 }
 
 export function figuresOf(outcome: Outcome, { seed, rules }: { seed: number; rules: readonly string[] }): Figures {
   const { history, strikes, violations, start, calm } = outcome;
   const ends = firstEnds(history);
+  const struck = strikes.filter(({ failed }) => failed === undefined);
   const last = Math.max(calm, ...ends.map(({ at }) => at));
   return {
     backend: history.rules.backend,
@@ -40,17 +55,36 @@ export function figuresOf(outcome: Outcome, { seed, rules }: { seed: number; rul
     handlings: ends.length,
     rolledBack: history.producers.filter(({ kind }) => kind === 'rolled back').flatMap(({ ids }) => ids).length,
     deadLetters: history.deliveries.filter(({ state }) => state === 'dead').length,
-    faults: Object.fromEntries([...grouped(strikes, ({ name }) => name)].map(([name, all]) => [name, all.length])),
+    faults: Object.fromEntries([...grouped(struck, ({ name }) => name)].map(([name, all]) => [name, all.length])),
+    failed: failuresOf(strikes),
     workersEndedThemselves: outcome.ownEnds,
     duplicatesInTheStream: history.stream.length - new Set(history.stream.map(({ eventId }) => eventId)).size,
     repeatedExternalEffects: repeated(history),
     longestStallMs: longestStall(ends, start),
     restMs: Math.round(last - calm),
     rested: outcome.rested,
+    waits: countWaits(history),
     recovery: recoveries(history, ends, strikes),
     rules: Object.fromEntries(rules.map((name) => [name, violations.filter(({ rule }) => rule === name).length])),
     violations: violations.length,
-    verdict: violations.length === 0 ? 'clean' : 'violated',
+    verdict: violations.length > 0 ? 'violated' : 2 * struck.length < strikes.length ? 'unproven' : 'clean',
+  };
+}
+
+function failuresOf(strikes: readonly Strike[]): Figures['failed'] {
+  const failed = strikes.flatMap(({ name, failed }) =>
+    failed === undefined ? [] : [{ fault: name, why: failed.split('\n')[0] ?? '' }],
+  );
+  const alike = grouped(failed, ({ fault, why }) => `${fault} ${why}`);
+  return [...alike.values()].flatMap((all) => (all[0] ? [{ ...all[0], times: all.length }] : []));
+}
+
+function countWaits(history: History): Waits {
+  const waits = waitsOf(history);
+  return {
+    of: waits.length,
+    judged: waits.filter(({ leastMs }) => leastMs > 0).length,
+    whole: waits.filter(({ whole }) => whole).length,
   };
 }
 

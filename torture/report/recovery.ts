@@ -37,7 +37,10 @@ export function recoveries(
   const entered = handlers.flatMap(({ kind, run, attempt, at }) =>
     kind === 'begin' && attempt === 1 && succeeded.has(run) ? [at] : [],
   );
-  const alone = strikes.filter((strike) => !strikes.some((other) => other !== strike && other.from === strike.from));
+  // One that failed is no fault that something recovers from, but may be in the way of what recovers from another.
+  const alone = strikes.filter(
+    (strike) => strike.failed === undefined && !strikes.some((other) => other !== strike && other.from === strike.from),
+  );
   return [...grouped(alone.filter(overlapsNone(strikes)), ({ name }) => name)].map(([fault, all]) => ({
     fault,
     flowMs: all.flatMap(({ to }) => least(entered.filter((at) => at >= to).map((at) => Math.round(at - to)))),
@@ -63,5 +66,8 @@ function most(values: readonly number[]): number {
 
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
-  return { median: sorted[Math.floor((sorted.length - 1) / 2)] ?? null, worst: sorted.at(-1) ?? null };
+  const middle = (sorted.length - 1) / 2;
+  const [low, high] = [sorted[Math.floor(middle)], sorted[Math.ceil(middle)]];
+  const median = low === undefined || high === undefined ? null : (low + high) / 2;
+  return { median, worst: sorted.at(-1) ?? null };
 }

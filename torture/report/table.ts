@@ -15,10 +15,15 @@ export function tableOf(figures: Figures): string {
     ['handlings done', `${figures.handlings}`],
     ['dead letters', `${figures.deadLetters}`],
     ['faults', faults.join(', ')],
+    ['faults that failed', failed(figures.failed)],
     ['workers that ended by themselves', `${figures.workersEndedThemselves}`],
     ['duplicates in the stream', figures.backend === 'db' ? 'no stream' : `${figures.duplicatesInTheStream}`],
     ['repeated external effects', `${figures.repeatedExternalEffects}`],
     ['longest stall', seconds(figures.longestStallMs)],
+    [
+      'waits judged',
+      `${figures.waits.judged} of ${figures.waits.of}, ${figures.waits.whole} of them by the whole backoff`,
+    ],
     ['rules violated', violated(rules)],
     ['verdict', figures.verdict],
   ];
@@ -39,6 +44,12 @@ function violated(rules: Figures['rules']): string {
   const found = Object.entries(rules).filter(([, count]) => count > 0);
   const all = Object.keys(rules).length;
   return found.length === 0 ? `none of ${all}` : found.map(([name, count]) => `${name} ${count}`).join(', ');
+}
+
+function failed(failures: Figures['failed']): string {
+  const count = failures.reduce((sum, { times }) => sum + times, 0);
+  if (count === 0) return 'none';
+  return `${count}: ${failures.map(({ fault, why, times }) => `${fault} ${times} (${why})`).join('; ')}`;
 }
 
 function both(values: readonly number[]): string[] {

@@ -45,6 +45,7 @@ export class Child {
     const { args, env, log, ready } = this.command;
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = watchOver(child);
+    if (child.pid !== undefined) this.diary.names.set(child.pid, this.command.name);
     this.process = child;
     this.isReady = false;
     this.asked = false;
@@ -60,7 +61,8 @@ export class Child {
     });
     void ended.then(() => {
       file.end();
-      if (child.pid !== undefined) this.diary.died(child.pid);
+      const asked = this.process === child && (this.asked || this.stopping);
+      if (child.pid !== undefined) this.diary.died(child.pid, child.signalCode !== null && !asked);
       if (this.process !== child) return;
       this.isReady = false;
       if (!this.asked && !this.stopping) this.ownEnds.push(`${child.exitCode ?? child.signalCode ?? 'not started'}`);
@@ -71,8 +73,8 @@ export class Child {
   /** SIGKILL; it is over when this resolves, and another comes soon. */
   async kill(): Promise<void> {
     const { pid, ended } = this;
+    if (pid !== undefined) this.diary.died(pid, !this.asked);
     this.asked = true;
-    if (pid !== undefined) this.diary.died(pid);
     this.process?.kill('SIGKILL');
     await ended;
   }

@@ -1,5 +1,6 @@
 import { startNats, startPostgres, startTemporal, type Server } from '../../src/servers';
 import { descendants, signal } from '../../src/servers/processes';
+import type { OutageKind } from '../checker/history';
 import type { Diary } from '../diary';
 
 export const SERVERS = ['postgres', 'nats', 'temporal'] as const;
@@ -27,7 +28,7 @@ export class Servers {
 
   /** As a crash: the process and all below it are gone, and it is started again after `downMs`. */
   crash(name: ServerName, wait: () => Promise<void>): Promise<void> {
-    return this.away(name, async (server) => {
+    return this.away(name, 'crash', async (server) => {
       await server.kill('SIGKILL');
       await wait();
       await this.startAgain(server);
@@ -36,7 +37,7 @@ export class Servers {
 
   /** As an operator does it. */
   restart(name: ServerName, wait: () => Promise<void>): Promise<void> {
-    return this.away(name, async (server) => {
+    return this.away(name, 'restart', async (server) => {
       await server.stop();
       await wait();
       await this.startAgain(server);
@@ -45,7 +46,7 @@ export class Servers {
 
   /** It is there and does nothing; PostgreSQL's processes for each connection included. */
   freeze(name: ServerName, wait: () => Promise<void>): Promise<void> {
-    return this.away(name, async ({ pid }) => {
+    return this.away(name, 'freeze', async ({ pid }) => {
       if (pid === undefined) throw new Error(`${name} does not run`);
       const tree = [pid, ...descendants(pid)];
       try {
@@ -67,8 +68,8 @@ export class Servers {
     if (!this.stopped) await server.start();
   }
 
-  private async away(name: ServerName, during: (server: Server) => Promise<void>): Promise<void> {
-    await this.diary.span(this.diary.outages, { server: name }, () => during(this.get(name)));
+  private async away(name: ServerName, kind: OutageKind, during: (server: Server) => Promise<void>): Promise<void> {
+    await this.diary.span(this.diary.outages, { server: name, kind }, () => during(this.get(name)));
   }
 
   private get(name: ServerName): Server {

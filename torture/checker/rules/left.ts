@@ -2,8 +2,8 @@ import type { Rule } from '../history';
 
 const ENDS: ReadonlySet<string> = new Set(['done', 'dead_lettered']);
 
-/** Once the world is at rest nothing is left half way: no row, claim, delivery or message. */
-export const left: Rule = ({ queue, ledger, deliveries, unacknowledged }) => {
+/** Once the world is at rest nothing is left half way: no row, claim, delivery, delivery run or message. */
+export const left: Rule = ({ queue, ledger, deliveries, runs, unacknowledged }) => {
   const told = (eventId: string | undefined, text: string) => ({ rule: 'left', eventId, text });
   return [
     ...queue
@@ -15,6 +15,7 @@ export const left: Rule = ({ queue, ledger, deliveries, unacknowledged }) => {
     ...deliveries
       .filter(({ state }) => state === 'waiting')
       .map(({ eventId, handler, reason }) => told(eventId, `${handler} still waits (${reason ?? 'no reason'})`)),
+    ...runs.map((eventId) => told(eventId, 'has a delivery run that is still running')),
     ...(unacknowledged > 0 ? [told(undefined, `${unacknowledged} messages are not acknowledged`)] : []),
   ];
 };

@@ -1,54 +1,41 @@
-import { entriesOf, type Entry } from '../entries';
-import type { History, Rule } from '../history';
+import { entriesOf } from '../entries';
+import type { Rule } from '../history';
+import { whyRepeated } from '../repeats';
+import { anyLoss } from '../troubles';
+import { waitsOf } from '../waits';
 
 /** Of what two clocks of one machine may differ by. Later than the schedule is no fault: servers were down. */
 const EARLY_MS = 100;
 
 /**
- * Attempt n + 1 never begins before the backoff of attempt n is over, and none goes beyond the budget. An attempt with
- * the same number or a lower one is no retry: its transaction was run again without another's failure, its worker had to
- * stop, or an operator handed the event back with a fresh budget.
+ * Attempt n + 1 never begins before the backoff of attempt n is over, and none goes beyond the budget. A number that
+ * comes again needs a reason (`repeats.ts`), and one that is left out a worker that was lost with the attempt.
  */
-export const schedule: Rule = (history) => {
-  const { maxAttempts } = history.rules;
-  return [...entriesOf(history).values()].flatMap((entries) =>
+export const schedule: Rule = (history) => [...early(history), ...numbered(history)];
+
+const early: Rule = (history) =>
+  waitsOf(history).flatMap(({ before, entry: { eventId, handler, attempt }, waitedMs, leastMs }) => {
+    if (leastMs === 0 || waitedMs >= leastMs - EARLY_MS) return [];
+    const after = before.ended === 'failed' ? 'a failure' : `one that ${ENDED[before.ended]}`;
+    const text = `${handler}: attempt ${attempt} came ${Math.round(waitedMs)} ms after ${after}, not ${Math.round(leastMs)}`;
+    return [{ rule: 'schedule', eventId, text }];
+  });
+
+const ENDED = { end: 'came to its end', failed: 'failed', cut: 'was told to end', died: 'died', nothing: 'went on' };
+
+const numbered: Rule = (history) =>
+  [...entriesOf(history).values()].flatMap((entries) =>
     entries.flatMap((entry, index) => {
-      const { eventId, handler, attempt } = entry;
-      const told = (text: string) => ({ rule: 'schedule', eventId, text: `${handler}: ${text}` });
+      const { eventId, handler, attempt, from } = entry;
       const before = entries[index - 1];
-      const problems = attempt > maxAttempts ? [told(`attempt ${attempt} of ${maxAttempts}`)] : [];
-      if (before?.ended !== 'failed' || attempt <= before.attempt) return problems;
-      const waited = entry.from - heardOf(before, entry, history);
-      const least = leastWait(before, entry, history);
-      if (waited < least - EARLY_MS)
-        problems.push(told(`attempt ${attempt} came ${Math.round(waited)} ms after a failure, not ${least}`));
-      return problems;
+      const last = before?.attempt ?? 0;
+      const problems: string[] = [];
+      if (attempt > history.rules.maxAttempts) problems.push(`attempt ${attempt} of ${history.rules.maxAttempts}`);
+      if (before && attempt <= last && whyRepeated(before, entry, history) === undefined)
+        problems.push(`attempt ${attempt} came again after attempt ${last}, and nothing had given it back`);
+      const since = before ? before.from - history.rules.ledgerLeaseMs : -Infinity;
+      if (attempt > last + 1 && !anyLoss(history, { from: since, to: from }))
+        problems.push(`attempt ${attempt} came after attempt ${last}, and no worker was lost in between`);
+      return problems.map((text) => ({ rule: 'schedule', eventId, text: `${handler}: ${text}` }));
     }),
   );
-};
-
-/**
- * When its worker was last heard of. One that stood still beyond its lease was taken for lost, and the next attempt, if it
- * began before this one went on to fail, was due by the time of that.
- */
-function heardOf(before: Entry, entry: Entry, { standstills }: History): number {
-  if (entry.from >= before.to) return before.to;
-  const still = standstills.find(({ pid, from, to }) => pid === before.pid && from < entry.from && to > before.from);
-  return still ? Math.max(before.from, still.from) : before.to;
-}
-
-/**
- * Who could not write its failure down, as it died or stood still, is told from a lost worker by nobody: the backoff then
- * counts from its last sign of life, which may be as old as a renewal. Of one that could not reach PostgreSQL that may be
- * any time ago.
- */
-function leastWait(before: Entry, entry: Entry, { rules, deaths, standstills, outages }: History): number {
-  const { backoffFirstMs, backoffMaxMs, ledgerLeaseMs, ledgerRenewMs } = rules;
-  const since = before.to - ledgerLeaseMs;
-  const between = ({ from, to }: { from: number; to: number }) => from < entry.from && to > since;
-  if (outages.some((outage) => outage.server.startsWith('postgres') && between(outage))) return 0;
-  const backoff = Math.min(backoffFirstMs * 2 ** (before.attempt - 1), backoffMaxMs);
-  const died = deaths.get(before.pid) ?? Infinity;
-  const unheard = died < entry.from || standstills.some((still) => still.pid === before.pid && between(still));
-  return unheard ? backoff - ledgerRenewMs : backoff;
-}
