@@ -20,6 +20,7 @@ import { poll } from './temporal/poll';
 import { wake as wakeRun } from './temporal/identity';
 import type { Metrics } from './telemetry/metrics';
 import { Telemetry } from './telemetry/telemetry';
+import { readTemporalSettings } from './temporal/settings';
 import { isTransport } from './temporal/transport';
 import { within } from './within';
 
@@ -69,6 +70,8 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
   let receiving: Receiving | undefined;
   let handling: Handling | undefined;
   try {
+    // Told now, if they are hopeless, and not when PostgreSQL has come.
+    readTemporalSettings();
     await prepareDatabase(config, logger, stopping);
     const db = openDatabase(
       { url: config.databaseUrl, schema: config.schema, poolSize: config.poolSize, query_timeout: QUERY_TIMEOUT_MS },

@@ -27,8 +27,11 @@ export function addConfig(program: Command): void {
 
 async function runConfig(options: { json?: boolean }): Promise<void> {
   const config = loadConfig();
-  const { loadClientConfigProfile } = await import('@temporalio/envconfig');
-  const settings = [...settingsOf(config, process.env), ...temporalSettingsOf(loadClientConfigProfile(), process.env)];
+  const { readTemporalSettings } = await import('../temporal/settings.js');
+  const settings = [
+    ...settingsOf(config, process.env),
+    ...temporalSettingsOf(readTemporalSettings().given, process.env),
+  ];
   if (options.json) printJson(settings);
   else print(table(['VARIABLE', 'VALUE', 'FROM'], settings.map(row)));
 }

@@ -3,7 +3,18 @@ import { DEFAULT_MAX_PAYLOAD_BYTES } from '../event';
 import { DEFAULT_SCHEMA } from '../postgres/schemaName';
 import { readOverrides } from '../retention/overrides';
 import { DEFAULT_METRICS_ADDRESS, METRICS_ADDRESS_FORM, parseMetricsAddress } from '../telemetry/address';
-import { count, file, kept, milliseconds, natsUrls, onOff, postgresUrl, token, uriReference } from './values';
+import {
+  count,
+  file,
+  kept,
+  milliseconds,
+  natsUrls,
+  onOff,
+  postgresUrl,
+  taskQueue,
+  token,
+  uriReference,
+} from './values';
 
 /** Environment variables, each with its default. Durations are in milliseconds; every one is a setting so that tests can shorten it. */
 export const environment = z.object({
@@ -41,7 +52,7 @@ export const environment = z.object({
   OUTBOX_CLOUDEVENTS_SOURCE: uriReference.optional(),
   EVENT_QUEUE_MAX_ATTEMPTS: count(10),
 
-  OUTBOX_TASK_QUEUE: z.string().min(1).max(200).optional(),
+  OUTBOX_TASK_QUEUE: taskQueue.optional(),
   /** In an outage the ids of a whole batch pass through Temporal, 20 bytes each, whose limit for a payload is 2 MB. */
   OUTBOX_BATCH_SIZE: count(4_000, 1, 50_000),
   OUTBOX_BATCH_BYTES: count(4 * 1024 * 1024, 1, 64 * 1024 * 1024),

@@ -39,16 +39,27 @@ const isUrl = (text: string) => {
     return false;
   }
 };
+/** Of a list of several nothing but blanks between two commas is left out, as the client's setting does. */
+const isNatsUrls = (text: string) => {
+  const urls = text.split(',').flatMap((part) => part.trim() || []);
+  const full = urls.map((url) => (url.includes('://') ? url : `nats://${url}`));
+  return full.length > 0 && full.every((url) => isUrl(url) && new URL(url).hostname !== '');
+};
+/** The client takes a `port` among the parameters as it is, and would connect to the port NaN. */
+const hasPort = (text: string) => {
+  const port = (URL.canParse(text) && new URL(text).searchParams.get('port')) || '5432';
+  return /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536;
+};
 const ENCODED = 'with % in user and password written as %25';
-export const postgresUrl = z.string().refine((text) => /^postgres(ql)?:\/\//.test(text) && isUrl(text), {
-  error: `must be a URL such as postgres://user@host:5432/database, ${ENCODED}`,
-});
-export const natsUrls = z
+export const postgresUrl = z
   .string()
-  .refine(
-    (text) => text.split(',').every((part) => isUrl(part.includes('://') ? part.trim() : `nats://${part.trim()}`)),
-    { error: `must be a URL such as nats://host:4222, or several with commas between them, ${ENCODED}` },
-  );
+  .refine((text) => /^postgres(ql)?:\/\//.test(text) && isUrl(text), {
+    error: `must be a URL such as postgres://user@host:5432/database, ${ENCODED}`,
+  })
+  .refine(hasPort, { error: 'its parameter `port` must be a whole number from 1 to 65535' });
+export const natsUrls = z.string().refine(isNatsUrls, {
+  error: `must be a URL such as nats://host:4222, or several with commas between them, ${ENCODED}`,
+});
 export const file = z.string().refine((path) => existsSync(path), { error: 'names a file that does not exist' });
 /** As RFC 3986 has it, and short enough for the room that is kept for headers. */
 export const uriReference = z
@@ -57,5 +68,15 @@ export const uriReference = z
   .regex(
     /^([a-z][a-z0-9+.-]*:|(?![^/?#]*:))([\w.~!$&'()*+,;=:@/?[\]-]|%[0-9a-f]{2})+(#([\w.~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*)?$/i,
     'must be a URI reference such as https://orders.example.com/outbox, urn:example:orders or /orders',
+  );
+/**
+ * Workers have queues below it, whose names go to the consumer by a signal. One that Temporal refuses would fail the
+ * consumer's workflow task for ever, so it ignores those, and whoever had such a name would never receive.
+ */
+export const taskQueue = z
+  .string()
+  .refine(
+    (text) => /^(?!\/).{1,200}$/.test(text) && !/\p{Cc}/u.test(text) && text.isWellFormed(),
+    'a task queue may hold up to 200 characters, but no control characters or line breaks, and must not begin with /',
   );
 export const token = (what: string) => z.string().regex(NAME, `${what} may hold letters, digits, _ and - only`);

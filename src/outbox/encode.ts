@@ -22,15 +22,17 @@ export interface EncodedEvent {
  * @throws EnqueueError for what PostgreSQL could not store, or NATS never deliver, or JSON would change in silence
  */
 export function encodeEvent(event: NewEvent, index: number, maxPayloadBytes: number, ambient: Ambient): EncodedEvent {
+  let refusal: EnqueueError | undefined;
   const refuse = (kind: EnqueueErrorKind, message: string, cause?: unknown): never => {
-    throw new EnqueueError(kind, index, message, cause === undefined ? undefined : { cause });
+    throw (refusal = new EnqueueError(kind, index, message, cause === undefined ? undefined : { cause }));
   };
   if (typeof event !== 'object' || event === null)
     refuse('invalid-event', `it is ${event === null ? 'null' : typeof event}, not an object`);
   try {
     return encode(event, maxPayloadBytes, ambient, refuse);
   } catch (error) {
-    if (error instanceof EnqueueError) throw error;
+    // Not by `instanceof`: what a getter threw may be a proxy that cannot even be asked what it is.
+    if (refusal !== undefined && error === refusal) throw error;
     return refuse('invalid-event', 'one of its fields could not be read', error);
   }
 }
@@ -61,11 +63,12 @@ function encode(event: NewEvent, maxPayloadBytes: number, ambient: Ambient, refu
   };
   const time = (field: string, value: unknown) => {
     if (value === undefined) return undefined;
-    if (!(value instanceof Date) || Number.isNaN(value.getTime()))
-      return refuse('invalid-event', `${field} is no valid Date`);
-    const year = value.getUTCFullYear();
+    // Its methods may be those of a subclass, and say anything.
+    const date = value instanceof Date ? new Date(Date.prototype.getTime.call(value)) : undefined;
+    if (date === undefined || Number.isNaN(date.getTime())) return refuse('invalid-event', `${field} is no valid Date`);
+    const year = date.getUTCFullYear();
     if (year < 1 || year > 9_999) refuse('invalid-event', `${field} is in the year ${year}; 1 to 9999 can be stored`);
-    return value.toISOString();
+    return date.toISOString();
   };
   const version = (value: unknown) => {
     if (value === undefined) return 1;

@@ -24,8 +24,7 @@ export function encodeHeaders(
   ambient: Ambient,
   refuse: Refuse,
 ): Record<string, string> | undefined {
-  if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given)))
-    refuse('invalid-headers', 'headers must be an object of texts');
+  if (given !== undefined && !isPlain(given)) refuse('invalid-headers', 'headers must be a plain object of texts');
   // Without a prototype, so that a header named `__proto__` is one.
   const headers = Object.create(null) as Record<string, string>;
   let bytes = texts.reduce((sum, text) => sum + (text === undefined ? 0 : headerBytes(text)), 0);
@@ -60,6 +59,14 @@ export function encodeHeaders(
     bytes += headerBytes(name, value);
   }
   return Object.keys(headers).length === 0 ? undefined : headers;
+}
+
+/** What a `Map` or the `Headers` of the web hold are no properties of theirs, and would be left out in silence. */
+function isPlain(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(given);
+  // The prototype of plain objects is told by having none itself: it may be one of another realm, such as a `vm` context.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** At most what these texts need in a message: whatever is not plain ASCII is sent percent-encoded. */

@@ -10,11 +10,29 @@ import { quote, textFlaw, type Refuse } from './refuse';
  */
 const MAX_DEPTH = 1_000;
 
+interface WithRawJson {
+  /** Node has it from version 21 on. */
+  readonly isRawJSON?: (value: object) => value is { rawJSON: string };
+}
+
+/**
+ * `new String(…)`, `JSON.rawJSON(…)` and the like as the value that `JSON.stringify` would write. It unwraps them itself
+ * only after its replacer has seen them, and what they hold would go unchecked.
+ */
+function unwrap(given: object): unknown {
+  if ((JSON as WithRawJson).isRawJSON?.(given)) return JSON.parse(given.rawJSON);
+  if (!types.isBoxedPrimitive(given)) return given;
+  if (types.isStringObject(given)) return String(given);
+  if (types.isNumberObject(given)) return Number(given);
+  if (types.isBooleanObject(given)) return Boolean.prototype.valueOf.call(given);
+  if (types.isBigIntObject(given)) return BigInt.prototype.valueOf.call(given);
+  return given;
+}
+
 /** The payload as JSON. What PostgreSQL cannot store, and numbers that a reader would get changed, are refused. */
 export function encodePayload(payload: unknown, maxBytes: number, refuse: Refuse): string {
   const check = (key: string, given: unknown): unknown => {
-    // JSON.stringify unwraps `new String(…)` and the like only after this function has seen them.
-    const value = types.isBoxedPrimitive(given) ? (given.valueOf() as unknown) : given;
+    const value = typeof given === 'object' && given !== null ? unwrap(given) : given;
     const at = () => (key === '' ? 'the payload' : `the payload's ${quote(key)}`);
     const keyFlaw = textFlaw(key);
     if (keyFlaw) refuse('invalid-text', `a key of the payload holds ${keyFlaw}`);

@@ -5,6 +5,7 @@ import { binder, type Queryable } from '../postgres/database';
 import { schemaOf } from '../postgres/schemaName';
 import { activeHeaders } from '../tracing/context';
 import { encodeEvent } from './encode';
+import { quote } from './refuse';
 
 export interface EnqueueOptions {
   /** Default: OUTBOX_SCHEMA, else `public`. */
@@ -50,16 +51,20 @@ export async function enqueueEvents(
   events: readonly NewEvent[],
   options: EnqueueOptions = {},
 ): Promise<string[]> {
+  if (!Array.isArray(events)) throw new TypeError('events must be an array of events');
   if (events.length === 0) return [];
   const schema = schemaOf(options.schema);
   const sql = binder(schema)(ENQUEUE);
   const maxBytes = options.maxPayloadBytes ?? maxPayloadFromEnvironment();
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1)
+    throw new RangeError(`maxPayloadBytes must be a whole number from 1, not ${quote(maxBytes)}`);
   const wake = options.wake ?? process.env.OUTBOX_NOTIFY !== 'off';
 
   const ambient = activeHeaders();
   const ids = new Set<string>();
   const flaws: Promise<EnqueueError | undefined>[] = [];
-  const encoded = events.map((event, index) => {
+  // Not by `map`, which passes a hole over: what is then joined is no JSON.
+  const encoded = Array.from(events as readonly NewEvent[], (event, index) => {
     const { id, record, flaw } = encodeEvent(event, index, maxBytes, ambient);
     if (flaw) flaws.push(flaw.then((text) => (text ? new EnqueueError('invalid-payload', index, text) : undefined)));
     if (ids.has(id)) throw new EnqueueError('duplicate-event-id', index, `the event id ${id} is given twice`);

@@ -15,8 +15,8 @@ const WAITS_MS = [500, 1_000, 2_000];
 /**
  * Connects a worker to Temporal, for as long as it takes: a server that is late is the normal case at boot.
  *
- * @throws Error with one clear sentence when the server refuses credentials or certificates, or does not know the
- *   namespace
+ * @throws Error with one clear sentence when the settings are such as no server could answer to, or the server refuses
+ *   credentials or certificates, or does not know the namespace
  */
 export async function connectTemporal(logger: Logger, signal: AbortSignal): Promise<TemporalConnection> {
   const settings = readTemporalSettings();

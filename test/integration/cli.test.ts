@@ -119,6 +119,24 @@ describe('use', () => {
     expect((await runCli(['config'])).stdout).toMatch(/^VARIABLE +VALUE +FROM\nDATABASE_URL .* given\n/);
   });
 
+  test("`outbox config` tells of Temporal's settings that cannot be used in one sentence, without a secret", async () => {
+    const file = join(directory, 'temporal.toml');
+    writeFileSync(file, '[profile.default]\napi_key = "S3CRET\n');
+    const unusable: [Record<string, string>, says: RegExp][] = [
+      [{ TEMPORAL_CONFIG_FILE: file }, /^error: Temporal's settings cannot be read .*TEMPORAL_CONFIG_FILE/],
+      [{ TEMPORAL_API_KEY: 'S3CRET\n' }, /^error: Temporal's settings cannot be read .*TEMPORAL_API_KEY/],
+    ];
+    for (const [given, says] of unusable) {
+      for (const level of ['info', 'debug']) {
+        const { code, stdout, stderr } = await runCli(['config'], { ...given, OUTBOX_LOG_LEVEL: level });
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toMatch(says);
+        if (level === 'info') expect(stderr.trim()).not.toContain('\n');
+        expect(stderr).not.toContain('S3CRET');
+      }
+    }
+  });
+
   test('a reader that has seen enough is no failure', async () => {
     const child = spawnCli(['config']);
     child.stdout?.destroy();

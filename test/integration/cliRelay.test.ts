@@ -93,6 +93,13 @@ test('an unknown namespace is named', async () => {
   expect(stderr).toMatch(/has no namespace nosuch: create it, or set TEMPORAL_NAMESPACE/);
 });
 
+test('a worker whose TEMPORAL_ADDRESS is none does not wait for it: it ends with code 1 and names the variable', async () => {
+  const { code, stdout, stderr } = await runCli(['worker'], { ...outbox.settings, TEMPORAL_ADDRESS: 'http://h:7233' });
+  const said = stdout + stderr;
+  expect([said, code]).toEqual([expect.stringMatching(/settings cannot be read \(.*: check TEMPORAL_ADDRESS,/), 1]);
+  expect(said).not.toContain('does not answer yet');
+});
+
 test.each([
   ['`outbox worker`', 'cli.js', ['worker']],
   ['the program worker.js', 'worker.js', []],

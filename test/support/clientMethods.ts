@@ -38,7 +38,7 @@ const LOOKS: Readonly<Record<string, readonly string[]>> = {
     ...['WorkflowService.describeTaskQueue', 'WorkflowService.describeWorkerDeployment'],
     'WorkflowService.getSystemInfo',
   ],
-  '@temporalio/envconfig': ['.loadClientConfigProfile', '.loadClientConnectConfig'],
+  '@temporalio/envconfig': ['.loadClientConfigProfile', '.toClientOptions'],
   // A worker reports of its tasks, and a task that it has not reported is given to another.
   '@temporalio/worker': [
     ...['NativeConnection.close', 'NativeConnection.connect', 'Runtime.install'],

@@ -7,7 +7,7 @@ import sequencer from '@jest/test-sequencer';
  */
 const LONG = `
   movie-diary/test/chaos movie-diary/test/handlers torture/storm crash/ integration/image model/model
-  start workers handlingRetries deliveryRuns handlingInterruptions handlingDeferrals handlerVersions reemitHandled
+  start workers ledger handlingRetries reemitAll deliveryRuns handlingInterruptions handlingDeferrals handlerVersions reemitHandled
   metricsHandling control consumerJetstream reconcile traces cli publishing metricsBroker consumerWorkflow secureNats
   cliDeliveries handling handlingLostClaims brokerOutage handlingTransactions versioning deliveryRun secrets endings
   maintenance temporalUi`

@@ -133,6 +133,14 @@ describe('loadConfig', () => {
     ]);
   });
 
+  // Found by `npm run torture -- --seed 208 --minutes 30 --backend nats --rate 6` on a machine with a load of 60: 3,658
+  // events, more than a second of CPU, were not replayed within 10 s by any worker, and the relay stood still.
+  it('rolls relay and consumer over before their history takes long to replay, whatever the server suggests', () => {
+    const { rollOverEvents } = loadConfig({}).relay;
+    expect(rollOverEvents).toBeGreaterThan(0);
+    expect(rollOverEvents).toBeLessThanOrEqual(1_000);
+  });
+
   it('names a misspelled OUTBOX_ variable, which would otherwise leave the default in force', () => {
     expect(problemsOf({ OUTBOX_SLICE: '100' })).toEqual([expect.stringMatching(/^OUTBOX_SLICE: no such setting/)]);
   });
@@ -171,6 +179,40 @@ describe('loadConfig', () => {
     const secret = 'postgres://me:hunter2@db/x';
     expect(problemsOf({ DATABASE_URL: secret, OUTBOX_LISTEN_URL: secret, OUTBOX_DATABASE_URL: secret }).join()).not.toMatch(/hunter2/);
   }); // prettier-ignore
+
+  it.each(['/orders', '/', 'a\tb', 'a\u0000', 'a\u0085', 'a\nb', 'a\u2028', '\u2029a', 'a\ud800', 'x'.repeat(201)])(
+    'refuses the task queue %j, by which no worker could receive',
+    (queue) =>
+      expect(problemsOf({ OUTBOX_TASK_QUEUE: queue })).toEqual([
+        expect.stringMatching(
+          /^OUTBOX_TASK_QUEUE: a task queue .* 200 characters, .* control characters .* begin with \/$/,
+        ),
+      ]),
+  );
+
+  it.each([
+    ['NATS_URL', ','],
+    ['NATS_URL', ' '],
+    ['NATS_URL', ' , ,'],
+    ['NATS_URL', 'nats://'],
+    ['NATS_URL', '///'],
+    ['NATS_URL', 'nats://a,tls://'],
+    ['NATS_URL', 'nats://user@'],
+    ['DATABASE_URL', 'postgres://h/db?port=abc'],
+    ['DATABASE_URL', 'postgres://h/db?port=0'],
+    ['OUTBOX_LISTEN_URL', 'postgres://h/db?port=65536'],
+  ])('refuses %s as %j, which no client could use', (variable, url) =>
+    expect(problemsOf({ [variable]: url })).toEqual([
+      expect.stringMatching(new RegExp(`^${variable}: (must be a URL |its parameter \`port\` must be )`)),
+    ]),
+  );
+
+  it.each([
+    ['NATS_URL', 'a,,b:4222,'],
+    ['NATS_URL', ' nats://a , b '],
+    ['DATABASE_URL', 'postgres:///db?host=/var/run/postgresql&port=5433'],
+    ['DATABASE_URL', 'postgres://h/db?port='],
+  ])('takes %s as %j', (variable, url) => expect(problemsOf({ [variable]: url })).toEqual([]));
 
   it('cannot be changed afterwards', () => {
     const config = loadConfig({});

@@ -39,6 +39,31 @@ circular.self = { back: circular };
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
+/** With ways to become text or a number of its own, which `JSON.stringify` asks. */
+const boxed = (object: object, value: () => unknown) => Object.assign(object, { toString: value, valueOf: value });
+
+/** As JSON.rawJSON makes it, which Node has from version 21 on. */
+function raw(rawJSON: string): object {
+  const made = Object.freeze(Object.assign(Object.create(null) as object, { rawJSON }));
+  RAW.add(made);
+  return made;
+}
+const RAW = new Set<unknown>();
+beforeAll(() => Object.assign(JSON, { isRawJSON: (value: unknown) => RAW.has(value) }));
+afterAll(() => Object.assign(JSON, { isRawJSON: undefined }));
+
+const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+revoke();
+
+class OtherDate extends Date {
+  override toISOString() {
+    return '\u0000';
+  }
+  override getTime() {
+    return NaN;
+  }
+}
+
 const throwing = (error: unknown) => ({
   toJSON: () => {
     throw error;
@@ -54,6 +79,16 @@ describe('what could never be delivered is refused with a typed error before any
     ['surrogates in the wrong order', '\ude00\ud83d', 'invalid-text'],
     ['a lone surrogate in a key', { a: [{ '\udfff': 1 }] }, 'invalid-text'],
     ['a NUL in a String object', { a: new String('\u0000') }, 'invalid-text'],
+    [
+      'a NUL in a String object of its own ideas',
+      { a: Object.assign(new String(''), { valueOf: () => new String(''), toString: () => '\u0000' }) },
+      'invalid-text',
+    ],
+    ['a String object that becomes no text', { a: boxed(new String(''), () => new String('\u0000')) }, 'invalid-event'],
+    ['NaN in a Number object of its own ideas', { a: boxed(new Number(1), () => NaN) }, 'unsafe-number'],
+    ['a lone surrogate in raw JSON', { a: raw('"\\ud800"') }, 'invalid-text'],
+    ['a NUL in raw JSON', [raw('"\\u0000"')], 'invalid-text'],
+    ['a number in raw JSON that PostgreSQL cannot store', raw('1e999999'), 'unsafe-number'],
     ['a lone surrogate that a toJSON returns', { toJSON: () => '\ud800' }, 'invalid-text'],
     ['NaN', { a: NaN }, 'unsafe-number'],
     ['Infinity', [-Infinity], 'unsafe-number'],
@@ -144,6 +179,10 @@ describe('what could never be delivered is refused with a typed error before any
     ['the last date of JavaScript', { availableAt: new Date(8.64e15) }, 'invalid-event'],
     ['a date before the year 1', { occurredAt: new Date(-1e14) }, 'invalid-event'],
     ['headers that are text', { headers: 'a' }, 'invalid-headers'],
+    ['headers that are a Map', { headers: new Map([['a', 'b']]) }, 'invalid-headers'],
+    ['headers of the web', { headers: new Headers({ a: 'b' }) }, 'invalid-headers'],
+    ['headers that are a Date', { headers: new Date() }, 'invalid-headers'],
+    ['headers that are a text in an object', { headers: new String('a') }, 'invalid-headers'],
     ['headers that are a list', { headers: ['a'] }, 'invalid-headers'],
     ['headers that are null', { headers: null }, 'invalid-headers'],
     ['a header that is a number', { headers: { a: 1 } }, 'invalid-headers'],
@@ -177,6 +216,22 @@ describe('what could never be delivered is refused with a typed error before any
       }),
     ],
     [
+      'an object with a getter that throws what cannot be looked at',
+      Object.defineProperty(event(), 'headers', {
+        get: () => {
+          throw revoked; // eslint-disable-line @typescript-eslint/only-throw-error -- as others may
+        },
+      }),
+    ],
+    [
+      'an object with a getter that throws a refusal of its own',
+      Object.defineProperty(event(), 'headers', {
+        get: () => {
+          throw new EnqueueError('circular', 7, 'S3CRET');
+        },
+      }),
+    ],
+    [
       'a Proxy that cannot be read',
       new Proxy(event(), {
         get: () => {
@@ -194,6 +249,40 @@ describe('what could never be delivered is refused with a typed error before any
     await expect(
       enqueueEvents(tx, [event({ eventId }), event({ eventId: eventId.toLowerCase() })]),
     ).rejects.toMatchObject({ kind: 'duplicate-event-id', index: 1 });
+    expect(tx.statements).toEqual([]);
+  });
+
+  it.each([
+    ['of nothing else', new Array<NewEvent>(2), 0],
+    ['of one', new Array<NewEvent>(1), 0],
+    ['between events', [event(), , event()] as NewEvent[], 1], // eslint-disable-line no-sparse-arrays
+  ])('a hole in a list: %s', async (_name, list, index) => {
+    const tx = recordingTx();
+    await expect(enqueueEvents(tx, list)).rejects.toMatchObject({ name: 'EnqueueError', kind: 'invalid-event', index });
+    expect(tx.statements).toEqual([]);
+  });
+
+  it.each([['a set', new Set([event()])], ['an event', event()], ['null', null], ['a list of another kind', { length: 1, 0: event() }]])(
+    '%s in place of a list',
+    async (_name, list) => {
+      const tx = recordingTx();
+      await expect(enqueueEvents(tx, list as never)).rejects.toThrow(new TypeError('events must be an array of events'));
+      expect(tx.statements).toEqual([]);
+    },
+  ); // prettier-ignore
+
+  it.each([NaN, '10kb', '1000', 0, -1, 1.5, Infinity, {}])('a limit of %p', async (maxPayloadBytes) => {
+    const tx = recordingTx();
+    const failed = enqueueEvents(tx, [event()], { maxPayloadBytes: maxPayloadBytes as number });
+    await expect(failed).rejects.toThrow(RangeError);
+    await expect(failed).rejects.toThrow(/^maxPayloadBytes must be a whole number from 1, not /);
+    expect(tx.statements).toEqual([]);
+  });
+
+  it.each([5, ['public'], { toString: () => 'public' }])('a schema name that is no text: %p', async (schema) => {
+    const tx = recordingTx();
+    const failed = enqueueEvents(tx, [event()], { schema: schema as string });
+    await expect(failed).rejects.toThrow(/^the schema name must be text, not (number|object)$/);
     expect(tx.statements).toEqual([]);
   });
 
@@ -248,9 +337,25 @@ describe('what is accepted', () => {
     expect(await recordsOf(event({ payload: nested(1_000) }))).toHaveLength(1);
   });
 
-  it('writes object wrappers as the values they wrap', async () => {
-    const payload = [new String('a'), new Number(1), new Boolean(false)];
-    expect(await recordsOf(event({ payload }))).toMatchObject([{ p: ['a', 1, false] }]);
+  it('writes object wrappers as JSON.stringify does', async () => {
+    const payload = [new String('a'), new Number(1), new Boolean(false), Object(Symbol('s')), boxed(new String('a'), () => 'b'), boxed(new Boolean(true), () => false), Object.assign(new String('c'), { valueOf: () => new String('\u0000') })]; // prettier-ignore
+    const [record] = await recordsOf(event({ payload: { all: payload, symbol: Object(Symbol('s')) as unknown } }));
+    expect(record?.p).toEqual({ all: ['a', 1, false, {}, 'b', true, 'c'], symbol: {} });
+  });
+
+  it('writes raw JSON as the value that it is', async () => {
+    const payload = [raw('"\\u0061"'), raw('1.50'), raw('null')];
+    expect(await recordsOf(event({ payload }))).toMatchObject([{ p: ['a', 1.5, null] }]);
+  });
+
+  it('takes the time of a Date, whatever text it gives of itself', async () => {
+    const [record] = await recordsOf(event({ occurredAt: new OtherDate('2020-02-29T00:00:00Z') }));
+    expect(record?.w).toBe('2020-02-29T00:00:00.000Z');
+  });
+
+  it('takes headers without a prototype', async () => {
+    const headers = Object.assign(Object.create(null) as Record<string, string>, { a: 'b' });
+    expect(await recordsOf(event({ headers }))).toMatchObject([{ h: { a: 'b' } }]);
   });
 
   it('takes a header named __proto__ as any other', async () => {
