@@ -9,7 +9,7 @@ import { failureName, failureText, type RedactFailure } from '../handlers/failur
 import { tellAttempt, WORKER_LOST } from '../handlers/tellAttempt';
 import type { Logger } from '../logger';
 import type { Database } from '../postgres/database';
-import { isOutage } from '../postgres/outage';
+import { isOutage, isWithheld } from '../postgres/outage';
 import type { Deferral } from '../telemetry/counters';
 import type { Metrics } from '../telemetry/metrics';
 import type { AttemptFailure, AttemptResult } from '../workflows/deliveryMessages';
@@ -94,13 +94,16 @@ export class AttemptEnds {
     throw this.failure('DeadLetter', { kind: 'dead', attempts, dueInMs: 0, reason });
   }
 
-  /** While PostgreSQL is away the claim is kept: an end that is not written would count as a lost worker. */
+  /**
+   * While PostgreSQL is away, or an operator has to mend it, the claim is kept: what is not read or written would count as
+   * a lost worker, and spend an attempt that nobody made.
+   */
   async patiently<T>(statement: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await statement();
       } catch (error) {
-        if (!isOutage(error) || this.deps.ending.aborted) throw error;
+        if (!(isOutage(error) || isWithheld(error)) || this.deps.ending.aborted) throw error;
         await sleep(PAUSE_MS, undefined, { signal: this.deps.ending }).catch(() => undefined);
       }
     }

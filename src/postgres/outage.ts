@@ -9,3 +9,9 @@ export function isOutage(error: unknown): boolean {
   if (typeof code === 'string' && OUTAGE_CODE.test(code)) return true;
   return error instanceof Error && MESSAGES.test(error.message);
 }
+
+/** A privilege that is missing, or a server that takes no writes, as during a fail-over: the same again may succeed once mended. */
+export function isWithheld(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === '42501' || code === '25006';
+}
