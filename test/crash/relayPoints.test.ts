@@ -3,7 +3,6 @@ import { events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { arenas } from './arena';
 import { fails, few, many, slow } from './eventsOf';
-import { atRest } from './outcome';
 import type { Visit } from './visit';
 import { PATIENCE_MS, type CrashWorld } from './world';
 
@@ -42,7 +41,6 @@ describe('a process killed at any point of claim, publish and mark: nothing lost
     [
       ...claimed,
       { point: 'nats publish', events: few },
-      { point: 'nats core publish', events: few, settings: { NATS_MODE: 'core' }, arrange: allAtRest },
       { point: 'nats batch begin', events: many },
       { point: 'nats batch add', events: many, nth: 20 },
       { point: 'nats batch commit', events: many },
@@ -78,15 +76,6 @@ describe('a process killed at any point of claim, publish and mark: nothing lost
     2,
   );
 });
-
-/** Nobody but a worker has what core NATS has handed to it: who dies next must hold nothing of those before. */
-async function allAtRest(world: CrashWorld): Promise<void> {
-  const { rows } = await world.db.query<{ id: string }>('SELECT event_id::text AS id FROM :schema.event_queue');
-  await atRest(
-    world,
-    rows.map(({ id }) => id),
-  );
-}
 
 async function change({ outbox }: CrashWorld, settings: { max_msgs?: number; max_msg_size?: number }): Promise<void> {
   const { stream } = outbox.config().nats;

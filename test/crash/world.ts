@@ -172,7 +172,7 @@ export class CrashWorld {
   /** Messages of the broker that are not through; 0 where there is no broker. */
   async unacknowledged(): Promise<number> {
     const { backend, nats } = this.outbox.config();
-    if (backend === 'db' || nats.mode === 'core') return 0;
+    if (backend === 'db') return 0;
     const { num_ack_pending, num_pending } = await this.outbox.manager.consumers.info(nats.stream, nats.durable);
     return num_ack_pending + num_pending;
   }

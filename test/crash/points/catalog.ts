@@ -25,7 +25,6 @@ export const POINTS: readonly Point[] = [
 
   ...pointsOf('publish', NATS, {
     'nats publish': ['broker/jetstream.ts publishOne publish'],
-    'nats core publish': ['broker/core.ts send publish'],
     'nats batch begin': ['broker/atomicBatch.ts sendBatch startBatch'],
     'nats batch add': ['broker/atomicBatch.ts sendBatch add'],
     'nats batch commit': ['broker/atomicBatch.ts sendBatch commit'],

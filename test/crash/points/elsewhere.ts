@@ -83,6 +83,10 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     why: 'the membership of a queue group, which belongs to the connection and ends with the process',
   },
   {
+    source: ['broker/core.ts send publish'],
+    why: 'core NATS promises nothing of what a worker that dies has sent or was about to; its row is taken over as any other',
+  },
+  {
     source: [
       ...['subscribe', 'publish', 'unsubscribe'].map((method) => `consumer/holders.ts heldOf ${method}`),
       ...['consumer/holders.ts listen subscribe', 'consumer/holders.ts answer respond'],
