@@ -25,8 +25,6 @@ const config = {
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // For two cores: what a file does is for a third of the time to wait, for leases and back-off above all.
   maxWorkers: 3,
-  // Jest keeps something of each file: after 70 of them a worker stood at the 4 GB of its heap, slow at first and then dead.
-  workerIdleMemoryLimit: '1500MB',
   testSequencer: '<rootDir>/test/support/longFirst.mjs',
   // Real servers on a shared machine: a test waits for events, never for time, so this bounds only what hangs.
   testTimeout: 180_000,

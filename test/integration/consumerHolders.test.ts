@@ -63,7 +63,7 @@ describe('messages that wait for their turn in another worker', () => {
   it('are told of whatever nonsense others write to the subject', async () => {
     const [owner, other] = [await worker(), await worker()];
     await publish(1);
-    owner.receiver.keepReceiving();
+    const stop = owner.receiver.keepReceiving();
     await eventually(() => owner.inHand.holds(1));
     const { stream, durable } = outbox.config().nats;
     const subject = `_OUTBOX.HELD.${stream}.${durable}`;
@@ -74,5 +74,6 @@ describe('messages that wait for their turn in another worker', () => {
       outbox.nats.publish(subject, text, { reply: 'nobody.listens' });
     expect(await other.holders.heldOf([1, 2, 3])).toEqual(new Set([1]));
     nonsense.unsubscribe();
+    await stop();
   });
 });

@@ -41,7 +41,10 @@ export class Receiver {
       const deps = { link: broker.link, config, intake, logger, stopping: stopping.signal, exhausted };
       return config.nats.mode === 'core' ? new CoreSource(deps) : new JetStreamSource(deps);
     });
-    outbox.onClose(() => receiver.source.close());
+    outbox.onClose(() => {
+      receiver.stopping.abort();
+      return receiver.source.close();
+    });
     return receiver;
   }
 
@@ -50,12 +53,15 @@ export class Receiver {
     return receive({ source, intake, config, stopping: stopping.signal }, AbortSignal.any([signal, stopping.signal]));
   }
 
-  /** One receive after the other, until the returned function is called. */
+  /**
+   * One receive after the other, until the returned function is called. Ends with the outbox as well: without a broker each
+   * returns at once, and the loop of a test that forgot it would eat up the process of those after it.
+   */
   keepReceiving(): () => Promise<ReceiveResult[]> {
     const end = new AbortController();
     const results: ReceiveResult[] = [];
     const loop = (async () => {
-      while (!end.signal.aborted) results.push(await this.receive(end.signal));
+      while (!end.signal.aborted && !this.stopping.signal.aborted) results.push(await this.receive(end.signal));
       return results;
     })();
     return () => {
