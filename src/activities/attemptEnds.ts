@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { retryBackoff } from '../backoff';
 import type { Config } from '../config';
 import { endAttempt, type Attempt, type AttemptEnd, type DeliveryKey } from '../deliveries/attempt';
-import { readDeliveryState } from '../deliveries/readState';
+import { readDeliveryState, type DeliveryState } from '../deliveries/readState';
 import { settleRow } from '../deliveries/settleRow';
 import { failureName, failureText, type RedactFailure } from '../handlers/failureText';
 import { tellAttempt, WORKER_LOST } from '../handlers/tellAttempt';
@@ -79,13 +79,7 @@ export class AttemptEnds {
   async asItIs(key: DeliveryKey): Promise<AttemptResult> {
     const { db } = this.deps;
     const found = await this.patiently(() => readDeliveryState(db, key));
-    if (found?.state === 'waiting')
-      return {
-        kind: 'deferred',
-        attempts: found.attempts,
-        dueInMs: found.dueInMs,
-        reason: found.reason ?? 'another attempt was made meanwhile',
-      };
+    if (found?.state === 'waiting') return stillWaiting(found);
     await settleRow(db, [key.eventId]);
     if (found?.state !== 'dead') return { kind: 'done' };
     const { attempts, eventType } = found;
@@ -134,4 +128,13 @@ export class AttemptEnds {
       details: [{ kind, attempts, dueInMs, reason: reason.slice(0, 500) }],
     });
   }
+}
+
+/** The answer to an attempt that was none: what its delivery waits for, as it is written. */
+export function stillWaiting({
+  attempts,
+  dueInMs,
+  reason,
+}: Pick<DeliveryState, 'attempts' | 'dueInMs' | 'reason'>): AttemptResult {
+  return { kind: 'deferred', attempts, dueInMs, reason: reason ?? 'another attempt was made meanwhile' };
 }

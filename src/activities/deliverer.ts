@@ -11,7 +11,7 @@ import type { Leases, Loss } from '../ledger/leases';
 import { readClaim } from '../ledger/read';
 import { HandlerSpans } from '../tracing/handlerSpans';
 import type { AttemptResult } from '../workflows/deliveryMessages';
-import { AttemptEnds, type AttemptEndsDeps } from './attemptEnds';
+import { AttemptEnds, stillWaiting, type AttemptEndsDeps } from './attemptEnds';
 
 export interface DeliveryDeps extends AttemptEndsDeps {
   readonly registry: HandlerRegistry;
@@ -53,10 +53,8 @@ export class Deliverer {
         this.deps.metrics?.handlingDeferred(handlerName, 'held elsewhere');
         return { kind: 'deferred', attempts: beginning.attempts, dueInMs: beginning.forMs, reason };
       }
-      case 'behind': {
-        const { attempts, dueInMs, reason } = beginning;
-        return { kind: 'deferred', attempts, dueInMs, reason: reason ?? 'another attempt was made meanwhile' };
-      }
+      case 'behind':
+        return stillWaiting(beginning);
       case 'lost':
         return this.ends.lost({ ...key, ...beginning }, beginning.sinceMs);
       case 'begun': {

@@ -20,7 +20,8 @@ export class Holders {
   constructor(
     private readonly link: NatsLink,
     { stream, durable }: Pick<Config['nats'], 'stream' | 'durable'>,
-    private readonly holds: (sequence: number) => boolean,
+    /** In hand here. */
+    readonly holds: (sequence: number) => boolean,
     private readonly withinMs = ANSWERS_WITHIN_MS,
   ) {
     this.subject = `_OUTBOX.HELD.${stream}.${durable}`;

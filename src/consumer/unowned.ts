@@ -18,7 +18,7 @@ export interface UnownedDeps {
   readonly graveyard: Graveyard;
   readonly handlersFor: (type: string) => readonly string[];
   /** In hand in some worker, this one included: owned, whatever the ledger says yet. */
-  readonly holders: Pick<Holders, 'heldOf'>;
+  readonly holders: Pick<Holders, 'holds' | 'heldOf'>;
   /**
    * Milliseconds in which messages could have been delivered here (`JetStreamSource.pulledMs`). By any other clock a
    * pause would make dead letters: what nobody pulls for an hour has no owner for an hour.
@@ -50,12 +50,14 @@ export class Unowned {
    * @throws while PostgreSQL or the broker is away: nothing is lost, the next look finds the same
    */
   async look(): Promise<number> {
-    const { link, config, clock, graveyard } = this.deps;
+    const { link, config, clock, graveyard, holders } = this.deps;
     const { stream, durable, ackWaitMs } = config.nats;
     const manager = await managerOver(link);
     const consumer = await manager.consumers.info(stream, durable);
     const sequences = [...new Set([...this.suspects.keys(), ...this.next(consumer)])];
-    const stored = await readStored(manager, config.nats, sequences);
+    // What is in hand here need neither be read nor asked for.
+    const elsewhere = sequences.filter((sequence) => !holders.holds(sequence));
+    const stored = await readStored(manager, config.nats, elsewhere);
     const unowned = await this.withoutOwner(stored.filter(({ subject }) => takesSubject(consumer, subject)));
     const now = clock();
     this.forgetAllBut(unowned);
