@@ -152,7 +152,7 @@ const WHOLE_MS = 1_800_000;
 /**
  * Reports each visit as two tests. Visits of one backend and one kind of settings follow one another in a world of their own,
  * and the worlds of a file exist at the same time: most of what they do is to wait for leases. Of several ways to one point the
- * first is gone always, the others in the long tests only.
+ * first is gone always, the others in the long tests only but for those that say `always`.
  *
  * @param paths all of whose points must be among the visits
  */
@@ -178,8 +178,8 @@ export function arenas(backend: Backend, paths: readonly Path[], visits: readonl
 /** Further ways to a point; of each kill's 5 s of CPU time most is the next worker's start. */
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 
-function isFirstOfItsPoint({ point }: Visit, index: number, visits: readonly Visit[]): boolean {
-  return visits.findIndex((other) => other.point === point) === index;
+function isFirstOfItsPoint({ point, always = false }: Visit, index: number, visits: readonly Visit[]): boolean {
+  return always || visits.findIndex((other) => other.point === point) === index;
 }
 
 // Of the whole file: what is bound to a block is not ended when all tests of that block are left out.

@@ -8,7 +8,9 @@ export function statementName(text) {
   return /^\s*\/\* outbox: ([^*]+) \*\//.exec(text)?.[1];
 }
 
-const NATS_LOOKS = /^\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET)\b/;
+/** What workers ask and answer one another is stored nowhere; nor is what a client is told in its inbox. */
+const NATS_LOOKS =
+  /^(_OUTBOX\.HELD|_INBOX|\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET))\b/;
 
 /** @param reply where the answer is to go: the stream's, without which nobody says that it has the message */
 export function natsEffect(subject, body, headers, reply) {

@@ -12,6 +12,8 @@ const transactional = '"transactional"';
 const inside = (handler: string): readonly Visit[] =>
   ['handler begin', 'handler middle', 'handler end'].map((point) => ({
     ...{ point, by: handler, match: `^${handler} 1$`, nth: 2, sides: ['before'] },
+    // In the midst of an effect that no transaction takes back.
+    always: handler === 'external' && point === 'handler middle',
     events: mixed,
   }));
 

@@ -74,13 +74,14 @@ export async function verify(
   const effects = await world.effects();
   const lines = world.journal().filter(({ eventId }) => wanted.has(eventId));
   const problems: string[] = [];
-  for (const { id, type } of entered ? rows : []) {
+  for (const { id, type } of rows) {
     const handlers = HANDLERS[type] ?? [];
     const count = effects.get(id) ?? 0;
-    if (count !== (handlers.includes('transactional') && !skipped ? 1 : 0)) problems.push(`${id} has ${count} effects`);
+    if (entered && count !== (handlers.includes('transactional') && !skipped ? 1 : 0))
+      problems.push(`${id} has ${count} effects`);
     for (const handler of handlers) {
       const own = lines.filter((line) => line.eventId === id && line.handler === handler);
-      problems.push(...problemsOf(own, deaths, skipped).map((problem) => `${problem}: ${inShort(own)}`));
+      problems.push(...problemsOf(own, deaths, skipped, entered).map((problem) => `${problem}: ${inShort(own)}`));
     }
   }
   expect(problems).toEqual([]);
@@ -103,14 +104,14 @@ interface Entry {
   readonly ended: 'end' | 'failed' | 'interrupted' | 'killed' | 'nothing';
 }
 
-function problemsOf(lines: readonly Line[], deaths: readonly Death[], skipped: boolean): string[] {
+function problemsOf(lines: readonly Line[], deaths: readonly Death[], skipped: boolean, entered: boolean): string[] {
   const problems: string[] = [];
   const entries = entriesOf(lines, deaths);
   // Of workers that died with them; or that stood still on a busy machine, and were late for their own lease.
   const claims = lines.filter(
     (line) => line.kind === 'claiming' && (deaths.some(({ pid }) => pid === line.pid) || isLate(line, lines)),
   );
-  if (entries.some(({ ended }) => ended === 'end') === skipped)
+  if (entered && entries.some(({ ended }) => ended === 'end') === skipped)
     problems.push(skipped ? 'was skipped, and came to its end' : 'never came to its end');
   entries.forEach((entry, index) => {
     const next = entries[index + 1];

@@ -1,6 +1,7 @@
 import { reemit } from '../../src/deadLetters/reemit';
 import { events } from '../support/events';
 import { eventually } from '../support/eventually';
+import type { Settings } from '../support/outbox';
 import { arenas } from './arena';
 import { fails, few, many, slow } from './eventsOf';
 import type { Visit } from './visit';
@@ -18,6 +19,9 @@ const claimed: readonly Visit[] = [
   { point: 'sql mark done', events: few },
 ];
 
+/** The claim is open, and nobody has been given what came of it, when its worker is told to stop. */
+const held: Settings = { OUTBOX_SLICE_MS: '5000', OUTBOX_SETTLE_MS: '5000' };
+
 describe('a process killed at any point of claim, publish and mark: nothing lost, no effect twice, nothing left open', () => {
   arenas(
     'db',
@@ -26,14 +30,12 @@ describe('a process killed at any point of claim, publish and mark: nothing lost
       ...claimed,
       { point: 'sql leave to runs', events: fails(1) },
       { point: 'sql settle row', by: 'when it was left to a run', events: fails(1) },
-      { point: 'sql mark some done', events: slow, stops: 'at work' },
-      { point: 'sql free', events: slow, stops: 'at work' },
-      { point: 'sql wake relay', events: slow, stops: 'at work' },
+      { point: 'sql mark some done', events: slow, stops: 'at work', settings: held },
+      { point: 'sql free', events: slow, stops: 'at work', settings: held },
+      { point: 'sql wake relay', events: slow, stops: 'at work', settings: held },
     ],
   );
 
-  /** The claim is still open when its worker is told to stop. */
-  const settings = { OUTBOX_SLICE_MS: '5000' };
   const full = { events: few, arrange: fill, heal: (world: CrashWorld) => change(world, { max_msgs: -1 }) };
   arenas(
     'nats',
@@ -44,8 +46,8 @@ describe('a process killed at any point of claim, publish and mark: nothing lost
       { point: 'nats batch begin', events: many },
       { point: 'nats batch add', events: many, nth: 20 },
       { point: 'nats batch commit', events: many },
-      { point: 'sql mark some done', events: few, stops: 'rows claimed', settings },
-      { point: 'sql free', events: few, stops: 'rows claimed', settings },
+      { point: 'sql mark some done', events: few, stops: 'rows claimed', settings: held },
+      { point: 'sql free', events: few, stops: 'rows claimed', settings: held },
       { point: 'sql defer', ...full },
       { point: 'sql wake relay', ...full },
       { point: 'sql claim probe', ...full },

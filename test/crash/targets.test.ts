@@ -51,6 +51,7 @@ long.each([
         `${handler}, ${backend}: ${waiting.length} not begun, handled within ${waited(waiting)} ms; ${lost.length} begun, within ${waited(lost)} ms`,
       );
       expect(lost.length).toBeGreaterThan(0);
+      expect(waiting.length).toBeGreaterThan(0);
       expect(waited(waiting)).toBeLessThan(NOT_STARTED_MS);
       expect(waited(lost)).toBeLessThan(STARTED_MS);
       await verify(world, { ids, deaths: [died] });

@@ -32,6 +32,8 @@ export interface Visit extends Situation {
   readonly by?: string;
   readonly match?: string;
   readonly nth?: number;
+  /** In `npm test` too, although it is not the first way to its point. */
+  readonly always?: boolean;
   /** Default: both sides. Inside of a handler there is only one. */
   readonly sides?: readonly Fault['when'][];
 }
