@@ -42,11 +42,11 @@ const options = new Command('torture')
     'A storm of faults on servers, workers and producers of its own, and an independent check of what it has left. Exit code 0: every promise was kept.',
   )
   .option('--seed <number>', 'one seed gives one plan of faults', whole, 1)
-  .option('--seeds <number>', 'so many storms for each backend, with this seed and those after it', whole, 1)
+  .option('--seeds <number>', 'so many storms for each backend, with this seed and those after it', count, 1)
   .option('--minutes <number>', 'how long faults strike, for each backend', positive, 2)
   .option('--backend <name>', 'db, nats or both', backends, ['db', 'nats'] as Backend[])
   .option('--faults <names>', `comma-separated: ${FAULTS.map(({ name }) => name).join(', ')}, or a noun`, list, [])
-  .option('--workers <number>', 'how many', whole, 3)
+  .option('--workers <number>', 'how many', count, 3)
   .option('--rate <number>', 'events a second', positive, 20)
   .option('--short', 'leases, polls and backoff shortened, for storms of a minute or two')
   .option('--plan <steps>', 'prints so many steps of the plan, and does nothing', whole)
@@ -164,6 +164,12 @@ function backends(given: string): Backend[] {
 function positive(given: string): number {
   const number = Number(given);
   if (!(number > 0)) throw new InvalidArgumentError('it must be a number above 0.');
+  return number;
+}
+
+function count(given: string): number {
+  const number = whole(given);
+  if (number === 0) throw new InvalidArgumentError('it must be at least 1.');
   return number;
 }
 

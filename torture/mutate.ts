@@ -1,6 +1,7 @@
 import { DIRECTED, faultsOf, MUTANTS, preloadOf } from './mutants';
 import type { Storms } from './oneStorm';
 import { storiesOf } from './report/stories';
+import { tableOf } from './report/table';
 import type { Backend, Say } from './world/world';
 
 export interface Verdict {
@@ -51,6 +52,8 @@ export async function passUnbroken(storms: Storms, backend: Backend, seed: numbe
     patienceMs: PATIENCE_MS,
     stagnantMs: UNBROKEN_STAGNANT_MS,
   });
+  if (figures.verdict === 'unproven')
+    throw new Error(`the storm over the build as it is proves nothing:\n${tableOf(figures)}`);
   const caught = figures.violations > 0;
   if (caught) say(storiesOf(outcome));
   return { mutant: 'none', backend, caught, storms: 1, rules: figures.rules };

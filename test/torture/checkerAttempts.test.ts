@@ -68,6 +68,15 @@ describe('a history is told of in which', () => {
       ),
       /^schedule: tell: attempt 3 came after attempt 1, and no worker was lost/,
     ],
+    [
+      'the first attempt was left out, and a worker was lost only before the event was there',
+      {
+        ...ofPlaced('tell', entry(PLACED, 'tell', 2, 102, 99_000, 99_010, 'end')),
+        producers: [{ kind: 'acknowledged', ids: [PLACED], at: 50_000 }],
+        deaths: deaths([103, 20_000]),
+      },
+      /^schedule: tell: attempt 2 came after attempt 0, and no worker was lost/,
+    ],
   ])('%s', (_, over, expected) => {
     expect(told(over).filter((text) => expected.test(text))).not.toEqual([]);
   });

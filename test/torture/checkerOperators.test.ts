@@ -44,9 +44,10 @@ describe('a history is told of in which', () => {
     ...(
       [
         ['was not done', { status: 'pending', doneForMs: null }, /^removed: was removed while it was pending/],
-        ['was done too late', { doneForMs: 900 }, /^removed: was removed when it had been done for 900 ms/],
+        ['was done too recently', { doneForMs: 900 }, /^removed: was removed when it had been done for 900 ms/],
         ['waited for a handler', { open: 1 }, /^removed: was removed while 1 of its handlers waited or were dead/],
-        ['nobody had asked for', { at: 4_000 }, /^removed: was removed before anybody asked for it/],
+        ['nobody had asked for', { at: 4_000 }, /^removed: was removed when nobody had asked for it/],
+        ['was there after the prune that was asked for', { at: 6_500 }, /^removed: was removed when nobody had asked/],
       ] as const
     ).map(([what, over, expected]): [string, Partial<History>, RegExp] => [
       `a row was removed that ${what}`,
@@ -64,6 +65,14 @@ describe('a history is told of in which', () => {
 
 describe('no fault is found when', () => {
   it.each<[string, Partial<History>]>([
+    [
+      'a prune whose command was ended removes rows later',
+      {
+        queue: without(good.queue, PLACED),
+        operators: [command('prune', 5_000, 6_000, { code: null })],
+        removed: [{ eventId: PLACED, status: 'done', doneForMs: 1_100, open: 0, at: 8_000 }],
+      },
+    ],
     [
       'rows that are done have been pruned',
       {

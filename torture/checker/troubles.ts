@@ -63,9 +63,11 @@ export function enteredLate(history: History, { pid, from }: Entry): boolean {
   return longStandstills(history, pid).some((still) => still.from < from && from - still.to < latest);
 }
 
-/** The last renewal may be as old as a renewal is apart from the next when a process stops. */
+/** Whether a renewal is due is looked at four times in its interval: so old may the last one be when a process stops. */
+const OLDEST_RENEWAL = 1.25;
+
 function longStandstills({ standstills, rules }: History, pid: number): Span[] {
-  const leastMs = rules.ledgerLeaseMs - rules.ledgerRenewMs - TOLERANCE_MS;
+  const leastMs = rules.ledgerLeaseMs - OLDEST_RENEWAL * rules.ledgerRenewMs - TOLERANCE_MS;
   return standstills.filter((still) => still.pid === pid && still.to - still.from >= leastMs);
 }
 

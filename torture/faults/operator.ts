@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OUTBOX } from '../../bench/build';
+import { endChild, watchOver } from '../../bench/children';
 import type { OperatorLine } from '../checker/history';
 import { now } from '../clock';
 import { ROLES } from '../world/tables';
@@ -9,6 +10,7 @@ import type { World } from '../world/world';
 import { insist, seconds, spell, wait, type Fault } from './fault';
 
 const WITHIN_MS = 60_000;
+const GRACE_MS = 5_000;
 
 type Verb = OperatorLine['verb'];
 
@@ -38,12 +40,23 @@ interface Ended {
   readonly stderr: string;
 }
 
+/**
+ * Not with the time-out of `execFile`, which closes the pipes: the command then ends with 0, as for any reader that has seen
+ * enough, and nobody could tell that from success.
+ */
 function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [OUTBOX, ...args], { env, timeout: WITHIN_MS }, (error, stdout, stderr) => {
+    let late = false;
+    const child = execFile(process.execPath, [OUTBOX, ...args], { env }, (error, stdout, stderr) => {
+      clearTimeout(timer);
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null;
-      resolve({ code, stdout, stderr });
+      resolve({ code: late ? null : code, stdout, stderr });
     });
+    const ended = watchOver(child);
+    const timer = setTimeout(() => {
+      late = true;
+      void endChild(child, ended, GRACE_MS);
+    }, WITHIN_MS);
   });
 }
 

@@ -60,6 +60,7 @@ export const workerBlock: Fault = {
         await writeEvent(world, { type: 'Blocking', payload, commits: true });
         const end = performance.now() + blockMs;
         while (performance.now() < end && (await inProgress(world))) await wait(250)();
+        if (await inProgress(world)) throw new Error('no other worker has taken the event over in time');
       },
     };
   },

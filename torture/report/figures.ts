@@ -31,9 +31,11 @@ export interface Figures {
   readonly recovery: readonly Recovery[];
   readonly rules: Readonly<Record<string, number>>;
   readonly violations: number;
-  /** `unproven`: nothing was violated, and most faults did not strike. */
-  readonly verdict: 'clean' | 'violated' | 'unproven';
+  readonly verdict: Verdict;
 }
+
+/** `unproven`: nothing was violated, and there was too little of a storm, or patience was over before it could be judged. */
+type Verdict = 'clean' | 'violated' | 'unproven';
 
 /** Between an attempt and the next: how many there were, were judged, and had to last for the whole backoff. */
 export interface Waits {
@@ -67,8 +69,13 @@ export function figuresOf(outcome: Outcome, { seed, rules }: { seed: number; rul
     recovery: recoveries(history, ends, strikes),
     rules: Object.fromEntries(rules.map((name) => [name, violations.filter(({ rule }) => rule === name).length])),
     violations: violations.length,
-    verdict: violations.length > 0 ? 'violated' : 2 * struck.length < strikes.length ? 'unproven' : 'clean',
+    verdict: violations.length > 0 ? 'violated' : isProof(outcome, struck.length, ends.length) ? 'clean' : 'unproven',
   };
+}
+
+/** What wrote nothing, handled nothing or struck nobody would be clean for want of anything to find. */
+function isProof({ rested, history, strikes }: Outcome, struck: number, handlings: number): boolean {
+  return rested && history.business.length > 0 && handlings > 0 && struck > 0 && 2 * struck >= strikes.length;
 }
 
 function failuresOf(strikes: readonly Strike[]): Figures['failed'] {

@@ -5,9 +5,13 @@ import type { Strike } from '../diary';
 /** After one kind of fault, each time that it struck alone. Milliseconds since it was over. */
 export interface Recovery {
   readonly fault: string;
-  /** Until a handler was entered anew, and succeeded: not in an attempt that had failed before, whose time its schedule tells. */
+  readonly times: number;
+  /**
+   * Until the first event that was written after the fault had reached a handler, which succeeded: all the way from its
+   * transaction. What was in the stream already, or in a worker that lives, would tell nothing of the relay.
+   */
   readonly flowMs: readonly number[];
-  /** Until the last of the events was handled that had been open when the fault ended, what had begun included. */
+  /** Where events were open when the fault ended: until the last of them was handled, what had begun included. */
   readonly caughtUpMs: readonly number[];
 }
 
@@ -34,17 +38,21 @@ export function recoveries(
     return since === undefined ? [] : [{ since, at }];
   });
   const succeeded = new Set(ends.map(({ run }) => run));
-  const entered = handlers.flatMap(({ kind, run, attempt, at }) =>
-    kind === 'begin' && attempt === 1 && succeeded.has(run) ? [at] : [],
-  );
+  const entered = handlers.flatMap(({ kind, run, eventId, at }) => {
+    const since = written.get(eventId);
+    return kind === 'begin' && since !== undefined && succeeded.has(run) ? [{ since, at }] : [];
+  });
   // One that failed is no fault that something recovers from, but may be in the way of what recovers from another.
   const alone = strikes.filter(
     (strike) => strike.failed === undefined && !strikes.some((other) => other !== strike && other.from === strike.from),
   );
   return [...grouped(alone.filter(overlapsNone(strikes)), ({ name }) => name)].map(([fault, all]) => ({
     fault,
-    flowMs: all.flatMap(({ to }) => least(entered.filter((at) => at >= to).map((at) => Math.round(at - to)))),
-    caughtUpMs: all.map(({ to }) =>
+    times: all.length,
+    flowMs: all.flatMap(({ to }) =>
+      least(entered.filter(({ since }) => since >= to).map(({ at }) => Math.round(at - to))),
+    ),
+    caughtUpMs: all.flatMap(({ to }) =>
       most(handled.filter(({ since, at }) => since < to && at >= to).map(({ at }) => Math.round(at - to))),
     ),
   }));
@@ -59,9 +67,8 @@ function least(values: readonly number[]): number[] {
   return values.length > 0 ? [Math.min(...values)] : [];
 }
 
-/** Nothing was open: there was nothing to catch up with. */
-function most(values: readonly number[]): number {
-  return Math.max(0, ...values);
+function most(values: readonly number[]): number[] {
+  return values.length > 0 ? [Math.max(...values)] : [];
 }
 
 export function spreadOf(values: readonly number[]): Spread {

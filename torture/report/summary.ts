@@ -17,12 +17,13 @@ export function summaryOf(storms: readonly Figures[]): string {
   return [
     `${storms[0]?.backend}: ${storms.length} storms, ${(sum(({ seconds }) => seconds) / 60).toFixed(0)} minutes, ${faults} faults and ${failed} that failed, ${sum(({ events }) => events)} events, ${sum(({ handlings }) => handlings)} handlings, ${sum(({ duplicatesInTheStream }) => duplicatesInTheStream)} duplicates in the stream, ${sum(({ repeatedExternalEffects }) => repeatedExternalEffects)} repeated external effects`,
     ...(violated.length > 0 ? [`violated with seeds ${violated.join(', ')}`] : []),
-    ...(unproven.length > 0 ? [`most faults failed with seeds ${unproven.join(', ')}`] : []),
+    ...(unproven.length > 0 ? [`nothing is proven by seeds ${unproven.join(', ')}`] : []),
     ...(violated.length + unproven.length === 0 ? ['all clean'] : []),
     '',
     recoveryTableOf(
       [...recovery].map(([fault, all]) => ({
         fault,
+        times: all.reduce((total, { times }) => total + times, 0),
         flowMs: all.flatMap(({ flowMs }) => flowMs),
         caughtUpMs: all.flatMap(({ caughtUpMs }) => caughtUpMs),
       })),

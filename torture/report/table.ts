@@ -34,8 +34,8 @@ export function tableOf(figures: Figures): string {
 
 export function recoveryTableOf(recovery: readonly Recovery[]): string {
   const head = ['recovery after', 'times', 'flow: median', 'worst', 'caught up: median', 'worst'];
-  const body = recovery.map(({ fault, flowMs, caughtUpMs }) => [
-    ...[fault, `${caughtUpMs.length}`, ...both(flowMs), ...both(caughtUpMs)],
+  const body = recovery.map(({ fault, times, flowMs, caughtUpMs }) => [
+    ...[fault, `${times}`, ...both(flowMs), ...both(caughtUpMs)],
   ]);
   return columns([head, ...body]).join('\n');
 }

@@ -70,26 +70,30 @@ export class Child {
     });
   }
 
-  /** SIGKILL; it is over when this resolves, and another comes soon. */
+  /**
+   * SIGKILL; it is over when this resolves, and another comes soon.
+   *
+   * @throws as do the others, when nothing runs: a fault that meets nobody must not count
+   */
   async kill(): Promise<void> {
-    const { pid, ended } = this;
-    if (pid !== undefined) this.diary.died(pid, !this.asked);
+    const { child, pid, ended } = this.running();
+    this.diary.died(pid, !this.asked);
     this.asked = true;
-    this.process?.kill('SIGKILL');
+    child.kill('SIGKILL');
     await ended;
   }
 
   /** SIGTERM; resolves when it has ended. */
   async terminate(graceMs: number): Promise<void> {
+    const { child, ended } = this.running();
     this.asked = true;
-    if (this.process) await endChild(this.process, this.ended, graceMs);
+    await endChild(child, ended, graceMs);
   }
 
   /** SIGSTOP for as long as `wait` takes. */
   async freeze(wait: () => Promise<void>): Promise<void> {
-    const child = this.process;
-    if (child?.pid === undefined) return;
-    await this.diary.span(this.diary.freezes, { pid: child.pid }, async () => {
+    const { child, pid } = this.running();
+    await this.diary.span(this.diary.freezes, { pid }, async () => {
       try {
         child.kill('SIGSTOP');
         await wait();
@@ -103,9 +107,19 @@ export class Child {
   async stop(graceMs: number): Promise<void> {
     this.stopping = true;
     clearTimeout(this.restart);
-    if (this.process && this.process.exitCode === null && this.process.signalCode === null) {
+    if (this.process && isRunning(this.process)) {
       this.process.kill('SIGCONT');
       await this.terminate(graceMs);
     }
   }
+
+  private running() {
+    const { process: child, ended } = this;
+    if (child?.pid === undefined || !isRunning(child)) throw new Error(`${this.command.name} does not run`);
+    return { child, pid: child.pid, ended };
+  }
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }

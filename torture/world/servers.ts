@@ -15,7 +15,7 @@ export class Servers {
 
   async start(directory: string): Promise<void> {
     const started = await Promise.allSettled([
-      this.keep('postgres', startPostgres({ directory, durable: false })),
+      this.keep('postgres', startPostgres({ directory, durable: true })),
       this.keep('nats', startNats({ directory })),
       this.keep('temporal', startTemporal({ directory, headless: true })),
     ]);

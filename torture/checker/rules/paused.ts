@@ -1,12 +1,11 @@
 import { grouped, handlingOf } from '../byEvent';
+import { commitTimes, KNOWN_WITHIN_MS } from '../commitTimes';
 import type { History, Rule } from '../history';
 import { isDisturbed, type Span } from '../troubles';
 
 /** Of what two clocks of one machine may differ by. */
 const GRANULARITY_MS = 100;
 const UNDER_WAY_MS = 5_000;
-/** Between a commit and the moment in which its producer has written down that it knows. */
-const KNOWN_WITHIN_MS = 1_000;
 
 /**
  * From the confirmation of a pause until somebody asks for the resume nothing is published: with backend `nats` nothing is
@@ -66,19 +65,4 @@ function published({ rules, stream, handlers }: History): Published[] {
   return [...begins.values()].flatMap(([first]) =>
     first?.attempt === 1 ? [{ eventId: first.eventId, at: first.at, what: `${first.handler} was entered` }] : [],
   );
-}
-
-/** Not before these; of events that are not named nobody knows. */
-function commitTimes({ business, producers, handlers }: History): ReadonlyMap<string, number> {
-  const times = new Map<string, number>();
-  for (const { kind, ids, at } of producers) if (kind === 'acknowledged') for (const id of ids) times.set(id, at);
-  const ends = grouped(
-    handlers.filter(({ kind, handler }) => kind === 'end' && handler === 'book'),
-    ({ eventId }) => eventId,
-  );
-  for (const { eventId, cause } of business) {
-    const [first] = cause === null ? [] : (ends.get(cause) ?? []);
-    if (first) times.set(eventId, first.at);
-  }
-  return times;
 }

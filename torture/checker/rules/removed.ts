@@ -8,7 +8,10 @@ const GRANULARITY_MS = 100;
 /** Rows go from the outbox only when an operator prunes, and only those that were done, and wait for no handler. */
 export const removed: Rule = ({ business, queue, removed: rows, operators }) => {
   const known = new Set([...queue, ...rows].map(({ eventId }) => eventId));
-  const asked = Math.min(...operators.filter(({ verb }) => verb === 'prune').map(({ from }) => from));
+  const prunes = operators
+    .filter(({ verb }) => verb === 'prune')
+    // What the command did not see through, its session may: nobody knows until when.
+    .map(({ from, to, code }) => ({ from: from - GRANULARITY_MS, to: code === 0 ? to + GRANULARITY_MS : Infinity }));
   const told = (eventId: string, text: string) => ({ rule: 'removed', eventId, text });
   return [
     ...business
@@ -20,7 +23,9 @@ export const removed: Rule = ({ business, queue, removed: rows, operators }) => 
         ? [told(eventId, `was removed when it had been done for ${Math.round(doneForMs ?? 0)} ms`)]
         : []),
       ...(open > 0 ? [told(eventId, `was removed while ${open} of its handlers waited or were dead`)] : []),
-      ...(at < asked - GRANULARITY_MS ? [told(eventId, 'was removed before anybody asked for it')] : []),
+      ...(prunes.every(({ from, to }) => at < from || at > to)
+        ? [told(eventId, 'was removed when nobody had asked for it')]
+        : []),
     ]),
   ];
 };

@@ -1,3 +1,4 @@
+import { commitTimes, KNOWN_WITHIN_MS } from '../commitTimes';
 import { entriesOf } from '../entries';
 import type { Rule } from '../history';
 import { whyRepeated } from '../repeats';
@@ -23,8 +24,9 @@ const early: Rule = (history) =>
 
 const ENDED = { end: 'came to its end', failed: 'failed', cut: 'was told to end', died: 'died', nothing: 'went on' };
 
-const numbered: Rule = (history) =>
-  [...entriesOf(history).values()].flatMap((entries) =>
+const numbered: Rule = (history) => {
+  const committed = commitTimes(history);
+  return [...entriesOf(history).values()].flatMap((entries) =>
     entries.flatMap((entry, index) => {
       const { eventId, handler, attempt, from } = entry;
       const before = entries[index - 1];
@@ -33,9 +35,13 @@ const numbered: Rule = (history) =>
       if (attempt > history.rules.maxAttempts) problems.push(`attempt ${attempt} of ${history.rules.maxAttempts}`);
       if (before && attempt <= last && whyRepeated(before, entry, history) === undefined)
         problems.push(`attempt ${attempt} came again after attempt ${last}, and nothing had given it back`);
-      const since = before ? before.from - history.rules.ledgerLeaseMs : -Infinity;
+      // Nobody can have lost it before it was there.
+      const since = before
+        ? before.from - history.rules.ledgerLeaseMs
+        : (committed.get(eventId) ?? -Infinity) - KNOWN_WITHIN_MS;
       if (attempt > last + 1 && !anyLoss(history, { from: since, to: from }))
         problems.push(`attempt ${attempt} came after attempt ${last}, and no worker was lost in between`);
       return problems.map((text) => ({ rule: 'schedule', eventId, text: `${handler}: ${text}` }));
     }),
   );
+};
