@@ -4,6 +4,7 @@ import { openBroker, type Broker } from './broker';
 import type { NatsLink } from './broker/link';
 import { LocalBroker } from './broker/local';
 import { listenSetting, type Config } from './config';
+import { Grace } from './grace';
 import { openReceiving, type Receiving } from './consumer';
 import type { Handler } from './handlers/defineHandler';
 import type { EventDefinition } from './handlers/defineEvent';
@@ -29,7 +30,13 @@ import { within } from './within';
  * and with it the claim and the worker's stop, until the kernel gives it up after many minutes.
  */
 const QUERY_TIMEOUT_MS = 30_000;
-const CLOSE_TIMEOUT_MS = 1_000;
+/**
+ * A server that does not answer does not answer a goodbye either. With the forced end of the workers, the release of what
+ * they had claimed and the process's own end these make the 5 s that are promised after the grace (C39).
+ */
+const DISCONNECT_WITHIN_MS = 500;
+const GIVE_BACK_WITHIN_MS = 1_000;
+const CLOSE_WITHIN_MS = 500;
 
 export interface RunWorkerOptions {
   readonly logger: Logger;
@@ -60,6 +67,7 @@ export interface RunWorkerOptions {
 export async function runWorker(config: Config, options: RunWorkerOptions): Promise<void> {
   const { logger } = options;
   const stopping = options.signal ?? new AbortController().signal;
+  const grace = new Grace(stopping, config.worker.shutdownGraceMs);
   const registry = HandlerRegistry.of(options.handlers ?? [], options.events);
   const telemetry = options.telemetry ?? new Telemetry(config);
   const { metrics, parts } = telemetry;
@@ -140,7 +148,7 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
           archive: options.archive,
           logger,
           telemetry,
-          stopping,
+          grace,
           onReady: options.onReady,
           workflowBundle: options.workflowBundle,
         });
@@ -151,7 +159,8 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
       } finally {
         client = parts.client = parts.temporal = undefined;
         handling.runs.use(undefined);
-        await temporal.connection.close().catch(() => undefined);
+        const closed = temporal.connection.close().catch(() => undefined);
+        await within(DISCONNECT_WITHIN_MS, closed);
       }
     }
   } catch (error) {
@@ -161,11 +170,12 @@ export async function runWorker(config: Config, options: RunWorkerOptions): Prom
   } finally {
     const close = (resource: { close(): Promise<void> }) =>
       resource.close().catch((error: Error) => logger.debug(`While closing: ${error.message}`));
-    // A server that does not answer does not answer a goodbye either. What is in hand is given back while it still can.
-    if (receiving) await within(CLOSE_TIMEOUT_MS, close(receiving.source));
-    // The sweep writes down what it leaves, for which it needs the pool.
-    if (handling) await within(CLOSE_TIMEOUT_MS, close(handling));
-    await within(CLOSE_TIMEOUT_MS, Promise.all([telemetry, ...opened].map(close)));
+    // It may have been told while Temporal was away, and nothing has waited for its handlers then.
+    if (handling) await within(grace.leftMs, handling.fastPath.whenIdle());
+    // What is in hand is given back while it still can, and the sweep writes down what it leaves, for which it needs the pool.
+    const first = [...(receiving ? [receiving.source] : []), ...(handling ? [handling] : [])];
+    await within(GIVE_BACK_WITHIN_MS, Promise.all(first.map(close)));
+    await within(CLOSE_WITHIN_MS, Promise.all([telemetry, ...opened].map(close)));
   }
   logger.info('The worker has stopped');
 }

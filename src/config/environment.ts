@@ -82,10 +82,10 @@ export const environment = z.object({
   OUTBOX_SHUTDOWN_GRACE_MS: milliseconds(20_000),
   /**
    * History events after which relay and consumer continue as new, if the server does not suggest it before; 0: only then,
-   * which is at 4,096. Whoever takes a run over replays its history: 1,000 events are 0.3 s of CPU, 4,000 more than a
-   * second, which on a machine that is overloaded takes longer than the 10 s that a workflow task has, each time anew.
+   * which is at 4,096. Whoever takes a run over replays its history, some 0.3 s of CPU for 1,000 events. On a machine with
+   * thirty processes for each core that is longer than the 10 s of a workflow task, each time anew: the run stands still.
    */
-  OUTBOX_ROLL_OVER_EVENTS: count(1_000, 0),
+  OUTBOX_ROLL_OVER_EVENTS: count(250, 0),
 
   /** Events of one handler that are handled at the same time in a worker. */
   OUTBOX_CONCURRENCY: count(8, 1, 1_000),

@@ -7,6 +7,7 @@ import { createMaintenanceActivities } from '../activities/maintenance';
 import { createRelayActivities } from '../activities/relay';
 import type { Broker } from '../broker';
 import type { Config } from '../config';
+import type { Grace } from '../grace';
 import type { Source } from '../consumer';
 import { Membership } from '../consumer/membership';
 import type { Handling } from '../handlers/handling';
@@ -40,7 +41,7 @@ export interface Polling {
   readonly archive: Archive | undefined;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  readonly stopping: AbortSignal;
+  readonly grace: Grace;
   /** Called when both queues are polled, and never before. */
   readonly onReady: (() => void) | undefined;
   readonly workflowBundle: { readonly codePath: string } | undefined;
@@ -48,7 +49,8 @@ export interface Polling {
 
 /** Polls until told to stop. */
 export async function poll(deps: Polling): Promise<void> {
-  const { config, db, broker, wake, temporal, client, handling, logger, telemetry, stopping } = deps;
+  const { config, db, broker, wake, temporal, client, handling, logger, telemetry, grace } = deps;
+  const { stopping } = grace;
   const { metrics, parts } = telemetry;
   const { connection, namespace } = temporal;
   const ownQueue = `${config.taskQueue}/${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -89,19 +91,14 @@ export async function poll(deps: Polling): Promise<void> {
     delivery: registry.size > 0 ? createDeliveryActivities(handling.deliveryDeps()) : undefined,
   });
 
-  let stoppedAt = performance.now();
   const stop = () => {
     // Now, not when the workers have ended: until then it would ask for receives on a queue that nobody polls.
     membership.leave();
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  const onStopping = () => {
-    stoppedAt = performance.now();
-    stop();
-  };
   const runs = workers.map((worker) => worker.run());
   const running = Promise.all(runs);
-  stopping.addEventListener('abort', onStopping, { once: true });
+  stopping.addEventListener('abort', stop, { once: true });
   running.catch(() => undefined);
   // Beside the start: nothing waits for it.
   const scheduled = scheduleMaintenance(client, config, logger);
@@ -121,15 +118,14 @@ export async function poll(deps: Polling): Promise<void> {
     await running;
   } finally {
     parts.polling = false;
-    stopping.removeEventListener('abort', onStopping);
+    stopping.removeEventListener('abort', stop);
     // Also when one of the two failed: the other must not poll on without it.
     stop();
     await Promise.allSettled([...runs, scheduled]);
     // Of backend `nats`, where handlers run beside the receive that took their events in. The end of the grace cuts them
     // short; what they and their ledger claims came to is written before the connections go. The workers may have taken
     // all of it already, where PostgreSQL stands still.
-    const graceLeftMs = config.worker.shutdownGraceMs - (performance.now() - stoppedAt);
-    if (stopping.aborted) await within(Math.max(0, graceLeftMs), handling.fastPath.whenIdle());
+    await within(grace.leftMs, handling.fastPath.whenIdle());
     await within(RELEASE_TIMEOUT_MS, relay.releaseAll());
   }
 }

@@ -134,11 +134,12 @@ describe('loadConfig', () => {
   });
 
   // Found by `npm run torture -- --seed 208 --minutes 30 --backend nats --rate 6` on a machine with a load of 60: 3,658
-  // events, more than a second of CPU, were not replayed within 10 s by any worker, and the relay stood still.
+  // events, more than a second of CPU, were not replayed within 10 s by any worker, and the relay stood still. With
+  // --seed 202 --backend nats and a load of 55 the consumer did with 760 events.
   it('rolls relay and consumer over before their history takes long to replay, whatever the server suggests', () => {
     const { rollOverEvents } = loadConfig({}).relay;
     expect(rollOverEvents).toBeGreaterThan(0);
-    expect(rollOverEvents).toBeLessThanOrEqual(1_000);
+    expect(rollOverEvents).toBeLessThanOrEqual(250);
   });
 
   it('names a misspelled OUTBOX_ variable, which would otherwise leave the default in force', () => {
