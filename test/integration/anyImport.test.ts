@@ -27,7 +27,17 @@ const input = fc.oneof(
   fc.uint8Array().map((bytes) => Buffer.from(bytes)),
 );
 
+/** Those that hold more than white space; of what is not UTF-8 nothing is asked, as none of it may be written. */
+function countLines(bytes: Buffer): number {
+  return bytes
+    .toString()
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .filter((text) => text.trim() !== '').length;
+}
+
 it('an import of anything writes whole transactions, or ends with the line that is at fault and where to go on', async () => {
+  const outcomes = { whole: 0, partial: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(input, fc.integer({ min: 1, max: 4 }), async (bytes, batch) => {
       const { db } = database;
@@ -45,9 +55,14 @@ it('an import of anything writes whole transactions, or ends with the line that 
       }
       const { rows } = await db.query<{ count: number }>('SELECT count(*)::integer AS count FROM :schema.event_queue');
       expect(rows[0]?.count).toBe(committed.events);
+      if (failure === undefined) expect(committed.events).toBe(countLines(bytes));
+      if (failure === undefined && committed.events > 0) outcomes.whole++;
+      if (failure !== undefined) outcomes[committed.events > 0 ? 'partial' : 'refused']++;
     }),
     { numRuns: 300 },
   );
+  // Else the input would be of one kind, and nothing of the others would have been tried.
+  for (const times of Object.values(outcomes)) expect(times).toBeGreaterThan(5);
 }, 300_000);
 
 async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -46,7 +46,7 @@ describe.each(['db', 'nats'])('a handler that is interrupted, backend %s', (back
 
   it('hears of its time-out by the signal, which is a failed attempt that says so', async () => {
     const { handler, contexts } = controlled((entry, { signal }) => entry < 2 && aborted(signal), 200);
-    await outbox.startWorker({ OUTBOX_BACKOFF_FIRST_MS: '2000' }, { handlers: [handler] });
+    await outbox.startWorker({ OUTBOX_BACKOFF_FIRST_MS: '5000' }, { handlers: [handler] });
     const [id = ''] = await enqueue(outbox.db, [event()]);
     const [row] = await eventually(async () => {
       const rows = await deliveryRows(outbox.db);

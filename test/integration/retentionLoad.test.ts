@@ -9,6 +9,7 @@ import { prune } from '../../src/retention/prune';
 import { insertDoneLedger } from '../support/aged';
 import { cloneDatabase, type TestDatabase } from '../support/database';
 import { enqueue, event } from '../support/events';
+import { eventually } from '../support/eventually';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 /** Shortened from the 2,000,000 of case C49, which `npm run bench -- prune` has too. */
@@ -30,7 +31,10 @@ afterAll(async () => {
 function limited(): Database {
   const url = new URL(database.url);
   url.searchParams.set('options', '-c statement_timeout=2000');
-  const db = openDatabase({ url: url.toString(), schema: database.schema, poolSize: 1 });
+  const db = openDatabase({
+    ...{ url: url.toString(), schema: database.schema },
+    ...{ poolSize: 1, applicationName: APPLICATION },
+  });
   opened.push(db);
   return db;
 }
@@ -54,7 +58,6 @@ test('two clean-ups at once remove all that is expired, without a time-out or a 
   const before: number[] = [];
   for (let n = 0; n < CLAIMS_BEFORE; n++) before.push(await claim());
 
-  const failedBefore = await failedTransactions();
   const begun = performance.now();
   let over = false;
   // What a statement's time-out or a deadlock threw would be thrown here, but for what was tried again: see below.
@@ -74,16 +77,26 @@ test('two clean-ups at once remove all that is expired, without a time-out or a 
   );
   expect(rows[0]).toEqual({ left: 500, deadlocks: 0 });
   // Nor one that was cancelled and tried again with fewer rows.
-  expect(await failedTransactions()).toBe(failedBefore);
-  // A statement that met its time-out would have made its batch last for two seconds.
-  expect(Math.max(one.longestMs, other.longestMs)).toBeLessThan(2_000);
-  expect(meanwhile.length).toBeGreaterThan(10);
-  // The machine may be slow by itself: by what a claim took just before.
-  expect(p95(meanwhile)).toBeLessThan(Math.max(100, 5 * p95(before)));
+  expect(await failedTransactions()).toBe(0);
+  // A statement that met its time-out would have made its batch last for two seconds, as may a machine that stands still.
+  if (LONG) expect(Math.max(one.longestMs, other.longestMs)).toBeLessThan(2_000);
+  expect(meanwhile.length).toBeGreaterThan(LONG ? 10 : 0);
+  // The machine may be slow by itself: by what a claim took just before. The long tests take no account of that.
+  expect(p95(meanwhile)).toBeLessThan(LONG ? 100 : Math.max(100, 5 * p95(before)));
 }, 900_000);
 
-/** Of ended connections and of those at work, since the database was made. */
+const APPLICATION = 'limited';
+
+/** Since the database was made. Ends what `limited` has opened: a session that is at rest keeps its counts to itself for a while. */
 async function failedTransactions(): Promise<number> {
+  await Promise.all(opened.splice(0).map((each) => each.close()));
+  await eventually(async () => {
+    const { rowCount } = await database.db.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`,
+      [APPLICATION],
+    );
+    return rowCount === 0;
+  });
   const { rows } = await database.db.query<{ failed: number }>(
     `SELECT xact_rollback::integer AS failed FROM pg_stat_database WHERE datname = current_database()`,
   );

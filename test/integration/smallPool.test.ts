@@ -26,20 +26,23 @@ describe.each([
     // The database is dropped when the connection may just be closing: its last word is then an error.
     own.on('error', () => undefined);
     outbox.onClose(() => own.end());
+    const entered: string[] = [];
     const followUp = (n: number, type: string) => ({ type, aggregateType: 'thing', aggregateId: 'f', payload: { n } });
     const handlers = [
       defineHandler({
         name: 'inside',
         events: [Thing],
         transactional: true,
-        run: async ({ payload }, { tx }) => {
+        run: async ({ payload, eventId }, { tx }) => {
+          entered.push(`inside ${eventId}`);
           await enqueueEvents(tx, [followUp(payload.n, 'Followed')], { schema: outbox.db.schema });
         },
       }),
       defineHandler({
         name: 'outside',
         events: [Thing],
-        run: async ({ payload }) => {
+        run: async ({ payload, eventId }) => {
+          entered.push(`outside ${eventId}`);
           const client = await own.connect();
           try {
             await client.query('BEGIN');
@@ -64,6 +67,10 @@ describe.each([
       await allHandled(outbox.db, 'last', 40);
       await outbox.allDone();
       expect(performance.now() - began).toBeLessThan(60_000);
+      // Shared transactions may enter the first kind again; a second claim would enter the second.
+      expect(entered.filter((entry) => entry.startsWith('outside'))).toHaveLength(20);
+      expect(new Set(entered).size).toBe(40);
+      expect(await outbox.rowsByStatus()).toEqual({ done: 60 });
       expect(logs.filter(({ level }) => (level as number) >= 40)).toEqual([]);
     } finally {
       await outbox.close();

@@ -49,8 +49,9 @@ describe('workers', () => {
     }
     ids.push(...woken);
     const [first = NaN, ...later] = await Promise.all(woken.map(pickedUpIn));
-    // All of them in the long tests; else by the quickest, as a busy machine adds to one or the other.
-    expect(LONG ? Math.max(...later) : Math.min(...later)).toBeLessThan(50);
+    // All of them in the long tests; else by the quickest, as a busy machine adds to one or the other, and against the 200 ms
+    // of a poll without wake-ups.
+    expect(LONG ? Math.max(...later) : Math.min(...later)).toBeLessThan(LONG ? 50 : 150);
     if (LONG) expect(first).toBeLessThan(2_000);
 
     ids.push(...(await enqueue(outbox.db, events(SMALL_BACKLOG))));
