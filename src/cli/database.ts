@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import type { Config } from '../config';
 import { MigrationError } from '../errors';
 import { maskUrl } from '../mask';
@@ -17,11 +18,15 @@ export async function withDatabase<T>(config: Config, work: (db: Database) => Pr
     applicationName: 'temporal-outbox cli',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
+  let client: PoolClient | undefined;
+  db.pool.on('connect', (connected) => (client = connected));
   try {
     return await work(db);
   } catch (error) {
     throw explained(error, config);
   } finally {
+    // A verb that has ended and left a statement under way waits for it no more; the pool would, for ever.
+    if (db.pool.idleCount < db.pool.totalCount) void client?.end().catch(() => undefined);
     await db.close().catch(() => undefined);
   }
 }

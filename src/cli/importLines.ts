@@ -2,9 +2,11 @@ import { EnqueueError } from '../errors';
 import type { NewEvent } from '../event';
 import { enqueueEvents } from '../outbox/enqueue';
 import type { Database } from '../postgres/database';
+import { isRefusedCommit } from '../postgres/refusedCommit';
 import { eventOfLine } from './eventLine';
 import { CommandFailure } from './failure';
 import type { Line } from './lines';
+import { STUCK_MS, unlessStuck } from './unlessStuck';
 
 export interface ImportOptions {
   /** Lines of one transaction. */
@@ -13,7 +15,10 @@ export interface ImportOptions {
   readonly fromLine: number;
   readonly wake: boolean;
   readonly maxPayloadBytes: number;
-  /** Aborted: the open transaction is finished, and the import ends as a failure that says where to go on. */
+  /**
+   * Aborted: the open transaction is finished, unless PostgreSQL stands still, and the import ends as a failure that says
+   * where to go on.
+   */
   readonly signal: AbortSignal;
   readonly onCommit: (progress: ImportProgress) => void;
 }
@@ -33,11 +38,13 @@ export class UnknownCommit extends CommandFailure {
   constructor(
     /** The lines of the transaction: all of them are committed, or none. */
     readonly lines: { readonly fromLine: number; readonly toLine: number },
-    cause: unknown,
+    /** Absent: nothing was heard. */
+    cause?: unknown,
   ) {
     const { fromLine, toLine } = lines;
+    const what = cause === undefined ? 'PostgreSQL did not answer' : 'The connection was lost';
     super(
-      `The connection was lost while lines ${fromLine} to ${toLine} were being committed, so nobody knows whether they are: look before going on, with --from-line ${toLine + 1} if they are, with --from-line ${fromLine} if not.`,
+      `${what} while lines ${fromLine} to ${toLine} were being committed, so nobody knows whether they are: look before going on, with --from-line ${toLine + 1} if they are, with --from-line ${fromLine} if not.`,
       undefined,
       { cause },
     );
@@ -90,24 +97,34 @@ function read(line: Line): NewEvent {
 }
 
 async function inTransaction(db: Database, open: readonly NumberedEvent[], options: ImportOptions): Promise<void> {
-  const { wake, maxPayloadBytes } = options;
+  const { wake, maxPayloadBytes, signal } = options;
+  const lines = { fromLine: open[0]?.line ?? 0, toLine: open.at(-1)?.line ?? 0 };
   const client = await db.pool.connect();
   let broken: Error | undefined;
   // A connection that dies while the next lines are read must not end the process; the next statement reports it.
   const onError = (error: Error) => (broken = error);
   client.on('error', onError);
   let committing = false;
+  const write = async () => {
+    try {
+      await client.query('/* outbox: begin import */ BEGIN');
+      const events = open.map(({ event }) => event);
+      await enqueueEvents(client, events, { schema: db.schema, wake, maxPayloadBytes });
+      committing = true;
+      await client.query('/* outbox: commit import */ COMMIT');
+    } catch (error) {
+      const rolledBack = client.query('/* outbox: roll back import */ ROLLBACK');
+      const answers = await rolledBack.then(() => true).catch(() => false);
+      if (committing && !(answers && isRefusedCommit(error))) throw new UnknownCommit(lines, error);
+      throw whichLine(open, error);
+    }
+  };
   try {
-    await client.query('/* outbox: begin import */ BEGIN');
-    const events = open.map(({ event }) => event);
-    await enqueueEvents(client, events, { schema: db.schema, wake, maxPayloadBytes });
-    committing = true;
-    await client.query('/* outbox: commit import */ COMMIT');
-  } catch (error) {
-    await client.query('/* outbox: roll back import */ ROLLBACK').catch(() => undefined);
-    if (committing && !isRefusal(error))
-      throw new UnknownCommit({ fromLine: open[0]?.line ?? 0, toLine: open.at(-1)?.line ?? 0 }, error);
-    throw whichLine(open, error);
+    await unlessStuck(write(), signal, STUCK_MS, () => {
+      // Else an answer that still came would be followed by the COMMIT of lines that are said not to be there.
+      void client.end().catch(() => undefined);
+      return committing ? new UnknownCommit(lines) : new CommandFailure('Interrupted, and PostgreSQL does not answer.');
+    });
   } finally {
     client.off('error', onError);
     client.release(broken);
@@ -115,12 +132,6 @@ async function inTransaction(db: Database, open: readonly NumberedEvent[], optio
 }
 
 const UNIQUE_VIOLATION = '23505';
-
-/** PostgreSQL's word that nothing was written, as of a constraint that is checked at the end; a lost connection has none. */
-function isRefusal(error: unknown): boolean {
-  const { severity, code } = error as { severity?: unknown; code?: unknown };
-  return severity === 'ERROR' && typeof code === 'string' && !code.startsWith('08');
-}
 
 function whichLine(open: readonly NumberedEvent[], error: unknown): unknown {
   if (error instanceof EnqueueError) {

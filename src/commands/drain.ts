@@ -8,6 +8,7 @@ import { addManual } from '../cli/manual';
 import { DATABASE, NATS } from '../cli/variables';
 import { progressCount } from '../cli/progressCount';
 import { stopSignal } from '../cli/stopSignal';
+import { STUCK_MS, unlessStuck } from '../cli/unlessStuck';
 import { loadConfig } from '../config';
 import { ExhaustedError, PublishError } from '../errors';
 import type { ClaimedEvent } from '../event';
@@ -82,7 +83,16 @@ async function runDrain(options: DrainVerbOptions): Promise<void> {
       }),
     );
     // The event that is under way has its own time-out; then a few statements are written.
-    const result = await unlessStuck(draining, stop, STUCK_MS + config.nats.publishTimeoutMs).finally(count.stop);
+    const stuckMs = STUCK_MS + config.nats.publishTimeoutMs;
+    const result = await unlessStuck(
+      draining,
+      stop,
+      stuckMs,
+      () =>
+        new CommandFailure(
+          'Interrupted, and PostgreSQL or NATS does not answer: what is still claimed is free after OUTBOX_LEASE_MS.',
+        ),
+    ).finally(count.stop);
     if (options.json) printJson(result);
     else {
       print(`Published ${counted(result.published, 'event')}.`);
@@ -92,30 +102,6 @@ async function runDrain(options: DrainVerbOptions): Promise<void> {
     if (left !== undefined) throw new CommandFailure(left);
   } finally {
     await broker.close();
-  }
-}
-
-/** Far longer than an outcome takes to write, and short for whoever waits for the end. */
-const STUCK_MS = 5_000;
-
-/** A server that stands still must not keep a command that was told to end: nothing else would end it. */
-async function unlessStuck<T>(work: Promise<T>, stop: AbortSignal, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const stuck = new Promise<never>((_, reject) => {
-    const giveUp = () =>
-      reject(
-        new CommandFailure(
-          'Interrupted, and PostgreSQL or NATS does not answer: what is still claimed is free after OUTBOX_LEASE_MS.',
-        ),
-      );
-    const begin = () => (timer = setTimeout(giveUp, ms));
-    if (stop.aborted) begin();
-    else stop.addEventListener('abort', begin, { once: true });
-  });
-  try {
-    return await Promise.race([work, stuck]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -38,7 +38,9 @@ export function addEnqueue(program: Command): void {
 
   {"type":"Paid","aggregateType":"order","aggregateId":"42","payload":{"sum":9}}
 
-A bad line ends it: the line is named, nothing of its transaction is kept, and the transactions before it stay. With an eventId in each line an import can be repeated safely: an id that is in the outbox is refused. Without one, look first when the connection was lost during a commit: stderr names the lines of which nobody knows whether they are committed (with --json \`unknown\`, and \`nextLine\` is null).`,
+A bad line ends it: the line is named, nothing of its transaction is kept, and the transactions before it stay. With an eventId in each line an import can be repeated safely: an id that is in the outbox is refused. Without one, look first when the connection was lost during a commit: stderr names the lines of which nobody knows whether they are committed (with --json \`unknown\`, and \`nextLine\` is null).
+
+Ctrl-C or SIGTERM ends it after the transaction that is under way, or 5 s later where PostgreSQL does not answer.`,
     environment: [...DATABASE, 'OUTBOX_NOTIFY', 'OUTBOX_MAX_PAYLOAD_BYTES'],
     exits: { 0: 'every line is committed', 1: 'a line is bad, or PostgreSQL is away; stderr says where to go on' },
     examples: [

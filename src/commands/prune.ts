@@ -6,6 +6,7 @@ import { addManual } from '../cli/manual';
 import { counted, duration, note, print, printJson, table } from '../cli/output';
 import { pruneBar } from '../cli/pruneBar';
 import { stopSignal } from '../cli/stopSignal';
+import { STUCK_MS, unlessStuck } from '../cli/unlessStuck';
 import { DATABASE } from '../cli/variables';
 import { loadConfig, type Config } from '../config';
 import { bounded } from '../postgres/bounded';
@@ -14,6 +15,7 @@ import { recordArchive, type Archive } from '../retention/archive';
 import { loadArchive } from '../retention/loadArchive';
 import { KINDS, policyOf, type Keep, type Kind } from '../retention/policy';
 import { countPrunable, prune } from '../retention/prune';
+import { STATEMENT_TIMEOUT_MS } from '../retention/transaction';
 
 interface PruneVerbOptions {
   only?: Kind[];
@@ -87,15 +89,29 @@ async function runPrune(options: PruneVerbOptions): Promise<void> {
   const wanted = wantedOf(options, config);
   const archive = options.archive === undefined ? undefined : await loadArchive(options.archive);
   const stop = stopSignal(() => note('Ending with the batch that is under way.'));
-  await withDatabase(config, async (db) => {
+  const pruneAll = async (db: Database) => {
     if (options.forgetArchive && !options.dryRun) await recordArchive(db, false);
     const begun = performance.now();
     const lines: Line[] = [];
     for (const [kind, keep] of wanted) lines.push(await pruneKind(db, kind, keep, { ...options, archive, stop }));
     report(lines, options, performance.now() - begun);
     if (stop.aborted) throw new CommandFailure('Ended before everything was removed: run it again for the rest.');
-  });
+  };
+  await withDatabase(config, (db) =>
+    unlessStuck(
+      pruneAll(db),
+      stop,
+      STUCK_MS + BATCH_MS,
+      () =>
+        new CommandFailure(
+          'Interrupted, and PostgreSQL does not answer: what was removed until then stays removed. Run it again for the rest.',
+        ),
+    ),
+  );
 }
+
+/** The longest that the batch under way may take: its look, the lines for an archive, the locks, and the removal. */
+const BATCH_MS = 4 * STATEMENT_TIMEOUT_MS;
 
 /** A person waits for the bar. */
 const COUNT_MS = 2_000;

@@ -10,17 +10,30 @@ import { quote, textFlaw, type Refuse } from './refuse';
  */
 const MAX_DEPTH = 1_000;
 
+/** The most digits behind the point that `numeric` has room for. */
+const MAX_DECIMALS = 16_383;
+
 interface WithRawJson {
   /** Node has it from version 21 on. */
   readonly isRawJSON?: (value: object) => value is { rawJSON: string };
 }
 
+/** The text of a `JSON.rawJSON(…)`. */
+function rawOf(given: object): string | undefined {
+  return (JSON as WithRawJson).isRawJSON?.(given) ? given.rawJSON : undefined;
+}
+
+/** Whether PostgreSQL has room for this number, which JavaScript takes for 0 or another that is none too large. */
+function isStorable(raw: string): boolean {
+  const [, decimals = '', exponent = '0'] = /^[^.e]+(?:\.(\d+))?(?:e(.+))?$/i.exec(raw) ?? [];
+  return Number(exponent) <= MAX_DECIMALS && decimals.length - Number(exponent) <= MAX_DECIMALS;
+}
+
 /**
- * `new String(…)`, `JSON.rawJSON(…)` and the like as the value that `JSON.stringify` would write. It unwraps them itself
- * only after its replacer has seen them, and what they hold would go unchecked.
+ * `new String(…)` and the like as the value that `JSON.stringify` would write. It unwraps them itself only after its
+ * replacer has seen them, and what they hold would go unchecked.
  */
 function unwrap(given: object): unknown {
-  if ((JSON as WithRawJson).isRawJSON?.(given)) return JSON.parse(given.rawJSON);
   if (!types.isBoxedPrimitive(given)) return given;
   if (types.isStringObject(given)) return String(given);
   if (types.isNumberObject(given)) return Number(given);
@@ -32,7 +45,9 @@ function unwrap(given: object): unknown {
 /** The payload as JSON. What PostgreSQL cannot store, and numbers that a reader would get changed, are refused. */
 export function encodePayload(payload: unknown, maxBytes: number, refuse: Refuse): string {
   const check = (key: string, given: unknown): unknown => {
-    const value = typeof given === 'object' && given !== null ? unwrap(given) : given;
+    const object = typeof given === 'object' && given !== null ? given : undefined;
+    const raw = object && rawOf(object);
+    const value: unknown = raw !== undefined ? JSON.parse(raw) : object ? unwrap(object) : given;
     const at = () => (key === '' ? 'the payload' : `the payload's ${quote(key)}`);
     const keyFlaw = textFlaw(key);
     if (keyFlaw) refuse('invalid-text', `a key of the payload holds ${keyFlaw}`);
@@ -43,6 +58,11 @@ export function encodePayload(payload: unknown, maxBytes: number, refuse: Refuse
       if (!Number.isFinite(value)) refuse('unsafe-number', `${at()} is ${value}, which JSON has no number for`);
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
         refuse('unsafe-number', `${at()} is an integer past 2^53, which a reader would round; send it as text`);
+      }
+      if (raw !== undefined) {
+        if (!isStorable(raw)) refuse('unsafe-number', `${at()} is raw JSON with too many digits for PostgreSQL`);
+        // With the digits that it was given, which may be more than a number of JavaScript keeps.
+        return given;
       }
     } else if (typeof value === 'bigint') {
       refuse('unsafe-number', `${at()} is a bigint, which JSON has no form for; send it as text`);

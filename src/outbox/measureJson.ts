@@ -26,9 +26,10 @@ export function measureJson(text: string): { bytes: number; depth: number } {
       case '}':
         level--;
         break;
-      case '-':
-        // A minus inside a number belongs to its exponent; positive exponents are integers that nobody could read.
-        if (text[at - 1] === 'e') extra += Number.parseInt(text.slice(at + 1, at + 5), 10);
+      case 'e':
+      case 'E':
+        // Of a number, or the end of `true` and `false`.
+        extra += Math.abs(Number.parseInt(text.slice(at + 1), 10) || 0);
         break;
       default:
     }

@@ -121,7 +121,7 @@ export async function poll(deps: Polling): Promise<void> {
     stopping.removeEventListener('abort', stop);
     // Also when one of the two failed: the other must not poll on without it.
     stop();
-    await Promise.allSettled([...runs, scheduled]);
+    await Promise.allSettled([...runs, within(config.worker.shutdownGraceMs, scheduled)]);
     // Of backend `nats`, where handlers run beside the receive that took their events in. The end of the grace cuts them
     // short; what they and their ledger claims came to is written before the connections go. The workers may have taken
     // all of it already, where PostgreSQL stands still.

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { insertRow } from '../support/aged';
 import { enqueue, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
@@ -77,6 +78,22 @@ describe('`outbox enqueue`', () => {
       JSON.stringify({ type: 'T', aggregateType: 'a', aggregateId: '1', payload: { n: index + 1 } }),
     ).join('\n');
 
+  /** Each with its newline: whoever waits for the end of one waits for more. */
+  const lines = (from: number, to: number) =>
+    `${input(to)
+      .split('\n')
+      .slice(from - 1)
+      .join('\n')}\n`;
+
+  /** Whether a connection of a command is at such a statement. */
+  const atWork = async (where: string) =>
+    ((
+      await outbox.database.owner.query(
+        `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'temporal-outbox cli' AND (${where})`,
+      )
+    ).rowCount ?? 0) > 0;
+
   /** What a COMMIT does when it comes to the third event. */
   async function atCommit(does: string): Promise<void> {
     await outbox.database.owner.query(
@@ -119,6 +136,57 @@ describe('`outbox enqueue`', () => {
     },
   );
 
+  const CERTAIN =
+    'Interrupted, and PostgreSQL does not answer. The lines before line 3 are committed; nothing after them is. Go on with --from-line 3.';
+
+  test.each([
+    ['BEGIN', CERTAIN, { nextLine: 3 }],
+    ['INSERT', CERTAIN, { nextLine: 3 }],
+    [
+      'COMMIT',
+      'PostgreSQL did not answer while lines 3 to 4 were being committed, so nobody knows whether they are: look before going on, with --from-line 5 if they are, with --from-line 3 if not.',
+      { nextLine: null, unknown: { fromLine: 3, toLine: 4 } },
+    ],
+  ])(
+    'a signal ends it also when PostgreSQL says nothing any more to a %s, and it says where to go on',
+    async (statement, reason, rest) => {
+      const { database } = outbox;
+      const proxy = await Proxy.to(database.url);
+      outbox.onClose(() => proxy.close());
+      const settings = { ...outbox.settings, DATABASE_URL: proxy.url(database.url) };
+      const { child, said, exited } = started(['enqueue', '--batch', '2', '--json'], settings);
+      child.stdin?.write(lines(1, 2));
+      const stored = async () => (await database.owner.query('SELECT FROM :schema.event_queue')).rowCount;
+      await eventually(async () => (await stored()) === 2, undefined, 'a first transaction');
+
+      const other = await database.owner.pool.connect();
+      try {
+        if (statement === 'BEGIN') proxy.silence();
+        if (statement === 'INSERT')
+          await other.query(`BEGIN; LOCK TABLE ${database.schema}.event_queue IN EXCLUSIVE MODE`);
+        if (statement === 'COMMIT') await atCommit('PERFORM pg_sleep(600);');
+        child.stdin?.write(lines(3, 4));
+        const underWay = {
+          BEGIN: () => proxy.swallowed > 0,
+          INSERT: () => atWork(`wait_event_type = 'Lock' AND query LIKE '%outbox: enqueue%'`),
+          COMMIT: () => atWork(`wait_event = 'PgSleep' AND query LIKE '%commit import%'`),
+        }[statement as 'BEGIN' | 'INSERT' | 'COMMIT'];
+        await eventually(underWay, undefined, `a ${statement} under way`);
+        proxy.silence();
+      } finally {
+        other.release(true);
+      }
+      child.kill('SIGTERM');
+      expect(await exited).toBe(1);
+      expect(said.stderr).toBe(`error: ${reason}\n`);
+      expect(JSON.parse(said.stdout)).toEqual({ enqueued: 2, transactions: 1, ...rest });
+      if (statement === 'COMMIT') return;
+      // What its connection left under way is rolled back.
+      await eventually(async () => !(await atWork('true')), undefined, 'the end of its connection');
+      expect(await stored()).toBe(2);
+    },
+  );
+
   test('a COMMIT that PostgreSQL refuses has written nothing, and where to go on is certain', async () => {
     await atCommit(`RAISE EXCEPTION 'not on a Sunday';`);
     const { code, stdout, stderr } = await runCli(['enqueue', '--batch', '2'], outbox.settings, input(6));
@@ -126,5 +194,30 @@ describe('`outbox enqueue`', () => {
     expect(stderr).toBe(
       'error: not on a Sunday. The lines before line 3 are committed; nothing after them is. Go on with --from-line 3.\n',
     );
+  });
+});
+
+describe('`outbox prune`', () => {
+  test('a signal ends it also when PostgreSQL says nothing any more, and it says that the rest is left', async () => {
+    const { database } = outbox;
+    const proxy = await Proxy.to(database.url);
+    outbox.onClose(() => proxy.close());
+    await insertRow(outbox.db, 'done', { age: '8 days' });
+    const other = await database.owner.pool.connect();
+    try {
+      await other.query(`BEGIN; LOCK TABLE ${database.schema}.event_queue IN ACCESS EXCLUSIVE MODE`);
+      const settings = { ...outbox.settings, DATABASE_URL: proxy.url(database.url) };
+      const { child, said, exited } = started(['prune', '--only', 'done'], settings);
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await eventually(async () => (await database.owner.query(waiting)).rowCount, undefined, 'a statement under way');
+      proxy.silence();
+      child.kill('SIGTERM');
+      expect(await exited).toBe(1);
+      expect(said.stderr).toMatch(
+        /error: Interrupted, and PostgreSQL does not answer: .*Run it again for the rest\.\n$/,
+      );
+    } finally {
+      other.release(true);
+    }
   });
 });

@@ -10,12 +10,14 @@ import type { NewEvent } from '../../src/event';
 import { defineEvent } from '../../src/handlers/defineEvent';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { enqueueEvents, type EnqueueOptions } from '../../src/outbox/enqueue';
+import { measureJson } from '../../src/outbox/measureJson';
 import { wakeChannel } from '../../src/postgres/channel';
 import { cloneDatabase, emptyDatabase, producerOf, type TestDatabase } from '../support/database';
 import { enqueue, event, events } from '../support/events';
 import { eventually } from '../support/eventually';
 import { TestOutbox } from '../support/outbox';
 import '../support/printedRoles';
+import { rawJson } from '../support/rawJson';
 
 const LONG = process.env.OUTBOX_TEST_LONG === 'on';
 /** Shortened from 5,000. */
@@ -371,6 +373,44 @@ describe('any JSON value', () => {
     expect(seen.stored).toBeGreaterThan(PROPERTY_RUNS / 4);
     expect(seen.refused).toBeGreaterThan(0);
   });
+
+  it('that is a number of raw JSON is stored digit for digit as PostgreSQL prints it, or refused before any SQL', async () => {
+    const { schema, db } = database;
+    const digits = (maxLength: number) => fc.array(fc.constantFrom(...'0123456789'), { minLength: 1, maxLength }).map((all) => all.join(''));
+    const number = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        digits(17).map((text) => text.replace(/^0+(?=\d)/, '')),
+        fc.option(fc.oneof({ weight: 9, arbitrary: digits(40) }, fc.constantFrom('1'.repeat(16_383), '1'.repeat(16_384)))),
+        fc.option(fc.tuple(fc.constantFrom('e', 'E', 'e+', 'e-', 'e-00'), fc.oneof(fc.nat(400), fc.integer({ min: 16_340, max: 16_400 }), fc.constant('9'.repeat(30))))),
+      )
+      .map(([sign, whole, decimals, power]) => `${sign}${whole}${decimals === null ? '' : `.${decimals}`}${power === null ? '' : power.join('')}`);
+    const seen = { stored: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(number, async (text) => {
+        const measured = { maxPayloadBytes: 20_000, schema, wake: false };
+        let ids: string[];
+        try {
+          ids = await enqueueEvents(producerOf(db).pool, [event({ payload: [rawJson(text)] })], measured);
+        } catch (error) {
+          if (!(error instanceof EnqueueError)) throw error;
+          seen.refused++;
+          return;
+        }
+        const { rows } = await db.query<{ kept: string; said: string; bytes: number }>(
+          `SELECT payload::text AS kept, '[' || $2::numeric || ']' AS said, payload_bytes AS bytes
+             FROM :schema.event_queue WHERE event_id = ANY ($1)`,
+          [ids, text],
+        );
+        expect(rows[0]?.kept).toBe(rows[0]?.said);
+        expect(rows[0]?.bytes).toBeLessThanOrEqual(measureJson(`[${text}]`).bytes);
+        seen.stored++;
+      }),
+      { numRuns: PROPERTY_RUNS, examples: [['1234567890123456.789'], ['0e16383'], ['0e16384'], ['1e-16383'], ['1e-16384']] },
+    );
+    expect(seen.stored).toBeGreaterThan(PROPERTY_RUNS / 10);
+    expect(seen.refused).toBeGreaterThan(0);
+  }); // prettier-ignore
 
   it('is stored at the deepest nesting that is accepted, which is far from what PostgreSQL refuses', async () => {
     const { schema, db } = database;

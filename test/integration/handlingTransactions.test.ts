@@ -130,6 +130,8 @@ describe('the transaction of a handler', () => {
     `SELECT 'a; commit', E'it\\'s; end', "n; rollback" FROM (SELECT 1 AS "n; rollback") AS x`,
     'SELECT $$; commit; $$, $a$; begin $$ $a$ -- ; end',
     'SELECT 1; SELECT 2 /* ; rollback; */; ROLLBACK TO SAVEPOINT here; RELEASE here',
+    '/* a /* b */ ; commit later */ SELECT $A$ $a$; commit; $A$',
+    'CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END; SELECT pg_temp.f()',
   ])('allows %s, which only speaks of an end', async (text) => {
     await open();
     const store = transactional(async (n, tx) => {

@@ -4,6 +4,7 @@ import type { NewEvent } from '../../src/event';
 import { enqueueEvents, type EnqueueOptions } from '../../src/outbox/enqueue';
 import { measureJson } from '../../src/outbox/measureJson';
 import { event } from '../support/events';
+import { rawJson } from '../support/rawJson';
 
 /** Stands where a transaction would, and keeps every statement that reached it. */
 function recordingTx() {
@@ -42,16 +43,6 @@ const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.
 /** With ways to become text or a number of its own, which `JSON.stringify` asks. */
 const boxed = (object: object, value: () => unknown) => Object.assign(object, { toString: value, valueOf: value });
 
-/** As JSON.rawJSON makes it, which Node has from version 21 on. */
-function raw(rawJSON: string): object {
-  const made = Object.freeze(Object.assign(Object.create(null) as object, { rawJSON }));
-  RAW.add(made);
-  return made;
-}
-const RAW = new Set<unknown>();
-beforeAll(() => Object.assign(JSON, { isRawJSON: (value: unknown) => RAW.has(value) }));
-afterAll(() => Object.assign(JSON, { isRawJSON: undefined }));
-
 const { proxy: revoked, revoke } = Proxy.revocable({}, {});
 revoke();
 
@@ -86,9 +77,15 @@ describe('what could never be delivered is refused with a typed error before any
     ],
     ['a String object that becomes no text', { a: boxed(new String(''), () => new String('\u0000')) }, 'invalid-event'],
     ['NaN in a Number object of its own ideas', { a: boxed(new Number(1), () => NaN) }, 'unsafe-number'],
-    ['a lone surrogate in raw JSON', { a: raw('"\\ud800"') }, 'invalid-text'],
-    ['a NUL in raw JSON', [raw('"\\u0000"')], 'invalid-text'],
-    ['a number in raw JSON that PostgreSQL cannot store', raw('1e999999'), 'unsafe-number'],
+    ['a lone surrogate in raw JSON', { a: rawJson('"\\ud800"') }, 'invalid-text'],
+    ['a NUL in raw JSON', [rawJson('"\\u0000"')], 'invalid-text'],
+    ['a number in raw JSON that PostgreSQL cannot store', rawJson('1e999999'), 'unsafe-number'],
+    ['2^53 in raw JSON', { a: rawJson('9007199254740992') }, 'unsafe-number'],
+    ['2^53 and a little in raw JSON', [rawJson('9007199254740992.5')], 'unsafe-number'],
+    ['10^20 in raw JSON, with an exponent', [rawJson('1e20')], 'unsafe-number'],
+    ['more decimals in raw JSON than PostgreSQL has room for', [rawJson('1e-16384')], 'unsafe-number'],
+    ['as many, written out', { a: rawJson(`0.${'1'.repeat(16_384)}`) }, 'unsafe-number'],
+    ['a zero in raw JSON that is none to PostgreSQL', [rawJson('-0.0E+99999')], 'unsafe-number'],
     ['a lone surrogate that a toJSON returns', { toJSON: () => '\ud800' }, 'invalid-text'],
     ['NaN', { a: NaN }, 'unsafe-number'],
     ['Infinity', [-Infinity], 'unsafe-number'],
@@ -310,6 +307,7 @@ describe('the size of a payload', () => {
 
   it('counts small numbers as they are written out, and characters in bytes of UTF-8', async () => {
     expect(await refusalOf(event({ payload: [5e-324] }), { maxPayloadBytes: 300 })).toMatchObject({ kind: 'too-large' });
+    for (const small of ['1E-400', '1e-000400', '0.1e-399']) expect(await refusalOf(event({ payload: [rawJson(small)] }), { maxPayloadBytes: 400 })).toMatchObject({ kind: 'too-large' });
     expect(await refusalOf(event({ payload: '€€' }), { maxPayloadBytes: 7 })).toMatchObject({ kind: 'too-large' });
   }); // prettier-ignore
 
@@ -344,8 +342,16 @@ describe('what is accepted', () => {
   });
 
   it('writes raw JSON as the value that it is', async () => {
-    const payload = [raw('"\\u0061"'), raw('1.50'), raw('null')];
-    expect(await recordsOf(event({ payload }))).toMatchObject([{ p: ['a', 1.5, null] }]);
+    const payload = [rawJson('"\\u0061"'), rawJson('1.50'), rawJson('null'), { deep: rawJson('true') }];
+    expect(await recordsOf(event({ payload }))).toMatchObject([{ p: ['a', 1.5, null, { deep: true }] }]);
+  });
+
+  it('writes a number of raw JSON with every digit that it was given, which no number of JavaScript has', async () => {
+    const given = ['1234567890123456.789', '-0.10000000000000000000000000000000000001', '1.50', '12E-30', '1e2'];
+    const tx = recordingTx();
+    const payload = { amounts: given.map(rawJson), alone: rawJson('0.30000000000000000001') };
+    await enqueueEvents(tx, [event({ payload })]);
+    expect(tx.statements[0]?.values[0]).toContain(`"p":{"amounts":[${given.join()}],"alone":0.30000000000000000001}`);
   });
 
   it('takes the time of a Date, whatever text it gives of itself', async () => {
