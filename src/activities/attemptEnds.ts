@@ -73,10 +73,13 @@ export class AttemptEnds {
   }
 
   /**
-   * For what is not ours to end: what has become of it. It may be our own doing, when the answer of the last statement, or
-   * of the activity that sent it, was lost; so a dead letter is told again, as nobody knows whether it was.
+   * For what is not ours to end: what has become of it. A dead letter is told by whoever wrote it, and here only when that
+   * may be our own doing, as the answer of the statement, or of the activity that sent it, was lost: nobody knows whether
+   * it was told.
+   *
+   * @param ours what we would have written; what is left out is not known
    */
-  async asItIs(key: DeliveryKey): Promise<AttemptResult> {
+  async asItIs(key: DeliveryKey, ours: Partial<Pick<AttemptEnd, 'attempts' | 'reason'>>): Promise<AttemptResult> {
     const { db } = this.deps;
     const found = await this.patiently(() => readDeliveryState(db, key));
     if (found?.state === 'waiting') return stillWaiting(found);
@@ -84,7 +87,8 @@ export class AttemptEnds {
     if (found?.state !== 'dead') return { kind: 'done' };
     const { attempts, eventType } = found;
     const reason = found.reason ?? 'no reason was kept';
-    tellAttempt(this.deps, { ...key, eventType, attempt: attempts, reason, dead: true, dueInMs: 0 });
+    if ((ours.attempts ?? attempts) === attempts && (ours.reason ?? reason) === reason)
+      tellAttempt(this.deps, { ...key, eventType, attempt: attempts, reason, dead: true, dueInMs: 0 });
     throw this.failure('DeadLetter', { kind: 'dead', attempts, dueInMs: 0, reason });
   }
 
@@ -107,7 +111,7 @@ export class AttemptEnds {
   private async end(attempt: Attempt, end: AttemptEnd): Promise<AttemptResult | undefined> {
     const { db } = this.deps;
     const { eventId, eventType, handler } = attempt;
-    if (!(await this.patiently(() => endAttempt(db, attempt, end)))) return this.asItIs({ eventId, handler });
+    if (!(await this.patiently(() => endAttempt(db, attempt, end)))) return this.asItIs({ eventId, handler }, end);
     if (end.dead) await settleRow(db, [eventId]);
     if (end.attempts > attempt.attempts)
       tellAttempt(this.deps, { ...end, eventId, eventType, handler, attempt: end.attempts });

@@ -47,7 +47,7 @@ export class Deliverer {
     const beginning = await beginAttempt(db, key, config.handling, expected);
     switch (beginning.kind) {
       case 'over':
-        return this.ends.asItIs(key);
+        return this.ends.asItIs(key, expected === undefined ? {} : { attempts: expected + 1 });
       case 'held': {
         const reason = 'another worker is at work on it';
         this.deps.metrics?.handlingDeferred(handlerName, 'held elsewhere');

@@ -15,23 +15,29 @@ const HELD_TO = { times: 20, events: 20_000, bytes: 20 * 1024 * 1024 };
 
 /**
  * Carries out the re-emits that came by signal, one at a time: a flood of signals becomes a queue, not a flood of activities.
+ * Never returns: a run that was about to roll over goes on when an update begins a re-emit, and so must this.
  *
  * @param mayBegin false when the next run is to have those that wait, as far as they can be carried
  * @param ended called between two
  */
-export async function carryOutReemits(memory: RelayMemory, mayBegin: () => boolean, ended: () => void): Promise<void> {
+export async function carryOutReemits(memory: RelayMemory, mayBegin: () => boolean, ended: () => void): Promise<never> {
   const isNextDue = () => memory.orders.length > 0 && (mayBegin() || !canBeCarried(memory));
   for (;;) {
-    await condition(() => isNextDue() || memory.leaving);
-    if (memory.leaving && canBeCarried(memory)) return;
+    await condition(isNextDue);
+    // Of what came with it, something may have let the run leave.
+    if (!isNextDue()) continue;
     await carryOutNext(memory);
     ended();
   }
 }
 
-/** Few enough of them wait for the next run to take them over. */
-export function canBeCarried(memory: RelayMemory): boolean {
+function canBeCarried(memory: RelayMemory): boolean {
   return memory.orderedIds <= MAX_CARRIED_IDS;
+}
+
+/** No re-emit is under way, and few enough of them wait for the next run to take them over. */
+export function canHandOn(memory: RelayMemory): boolean {
+  return !isReemitting() && canBeCarried(memory);
 }
 
 /**
@@ -39,13 +45,13 @@ export function canBeCarried(memory: RelayMemory): boolean {
  * would publish nothing for as long as that takes; only the bound of its history ends this.
  */
 export function canRollOver(memory: RelayMemory): boolean {
-  if (!isReemitting() && canBeCarried(memory)) return true;
+  if (canHandOn(memory)) return true;
   const { historyLength, historySize } = workflowInfo();
   const limit = HELD_TO.times * memory.timings.rollOverEvents || HELD_TO.events;
   return historyLength >= Math.min(limit, HELD_TO.events) || historySize >= HELD_TO.bytes;
 }
 
-export async function carryOutNext(memory: RelayMemory): Promise<void> {
+async function carryOutNext(memory: RelayMemory): Promise<void> {
   const order = memory.orders[0];
   if (!order) return;
   const steps = stepsOf(memory.timings);

@@ -14,7 +14,7 @@ import { retryBackoff } from '../backoff';
 import type { BatchOutcome, ClaimResult } from '../relay/outcome';
 import { details } from './details';
 import { listen } from './listeners';
-import { canBeCarried, canRollOver, carryOutNext, carryOutReemits } from './reemits';
+import { canHandOn, canRollOver, carryOutReemits } from './reemits';
 import { isRollOverDue, rollOver } from './rollOver';
 import { RelayMemory, type RelayInput } from './state';
 import { stepsOf } from './steps';
@@ -52,6 +52,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
   const openBatches = () => memory.timings.openBatches ?? MAX_OPEN_BATCHES;
   const isDue = () => isRollOverDue(memory.timings.rollOverEvents);
   const shouldLeave = () => memory.cancelled || (isDue() && (!goesOn || canRollOver(memory)));
+  const mayEnd = () => memory.quiet && allHandlersFinished() && canHandOn(memory);
   const endClaim = () => openClaim?.cancel();
   const show = () => setCurrentDetails(details(memory.status(), memory.stateSince(new Date())));
   listen(memory, { pause, wake });
@@ -60,7 +61,7 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
     endClaim();
   });
   show();
-  const reemitting = carryOutReemits(memory, () => !yields, reemitted);
+  void carryOutReemits(memory, () => !yields && !memory.leaving, reemitted);
 
   do {
     memory.rollingOver = false;
@@ -75,16 +76,10 @@ async function run(input: RelayInput, cancelRequested: Promise<unknown>): Promis
     }
     memory.rollingOver = !memory.cancelled;
     show();
-    // An update that comes while batches are being settled may take long, too.
-    if (goesOn) await condition(() => memory.quiet || !shouldLeave());
-  } while (goesOn && !shouldLeave());
+    // What is asked for while batches are being settled may take long, too.
+    await condition(() => mayEnd() || (goesOn && !shouldLeave()));
+  } while (!mayEnd());
 
-  await reemitting;
-  // More may have arrived by signal meanwhile.
-  while (!memory.quiet || !allHandlersFinished() || !canBeCarried(memory)) {
-    await condition(() => memory.quiet && allHandlersFinished());
-    while (!canBeCarried(memory)) await carryOutNext(memory);
-  }
   if (memory.cancelled)
     throw new CancelledFailure('The relay was cancelled; the next worker that starts begins another');
   await rollOver<typeof relay>(memory.carry());

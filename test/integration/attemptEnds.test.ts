@@ -1,3 +1,4 @@
+import type { DeliveryDeps } from '../../src/activities/deliverer';
 import { defineHandler } from '../../src/handlers/defineHandler';
 import { attemptOf, claimed, standAlone } from '../support/attempts';
 import { deliveryOf, insertDelivery, ledgerOf } from '../support/deliveries';
@@ -57,12 +58,43 @@ describe('an attempt of a delivery run', () => {
   it('that was the last, and whose answer was lost, is told as the dead letter that it made', async () => {
     const { deps, logs, close } = standAlone(outbox, [failing]);
     const eventId = await waiting('mail', 1);
-    await expect(attemptOf(deps, 'mail', eventId)).rejects.toMatchObject(DEAD);
-    await expect(attemptOf(deps, 'mail', eventId)).rejects.toMatchObject({ ...DEAD, message: 'no such host' });
+    for (const attempts of [1, 1, undefined])
+      await expect(attemptOf(deps, 'mail', eventId, attempts)).rejects.toMatchObject({
+        ...DEAD,
+        message: 'no such host',
+      });
     expect(entered).toBe(1);
     // Nobody knows whether the first line was written: its process may have died before.
-    expect(exhausted(logs)).toHaveLength(2);
+    expect(exhausted(logs)).toHaveLength(3);
     close();
+  });
+
+  /** What another worker makes of it that takes the first for lost: all attempts that are left. */
+  const goneOn = async (deps: DeliveryDeps, eventId: string) => {
+    await outbox.db.query(`UPDATE :schema.processed_events SET lease_until = now() - interval '1 second'`);
+    while ((await deliveryOf(outbox.db, eventId))?.state === 'waiting')
+      await attemptOf(deps, 'mail', eventId).catch(() => undefined);
+  };
+
+  it.each([0, 1])(
+    'that comes to its end when another worker has gone on to the last tells no dead letter that is not its own: after %i',
+    async (before) => {
+      const [late, other] = [standAlone(outbox, [failing]), standAlone(outbox, [failing])];
+      const eventId = await waiting('mail', before);
+      const db = once(outbox.db, 'end attempt', { before: () => goneOn(other.deps, eventId) });
+      await expect(attemptOf({ ...late.deps, db }, 'mail', eventId, before)).rejects.toMatchObject(DEAD);
+      expect([exhausted(late.logs).length, exhausted(other.logs).length]).toEqual([0, 1]);
+      for (const { close } of [late, other]) close();
+    },
+  );
+
+  it('that comes to its beginning when others have gone on to the last tells no dead letter', async () => {
+    const [late, other] = [standAlone(outbox, [failing]), standAlone(outbox, [failing])];
+    const eventId = await waiting('mail', 0);
+    await goneOn(other.deps, eventId);
+    await expect(attemptOf(late.deps, 'mail', eventId, 0)).rejects.toMatchObject(DEAD);
+    expect([exhausted(late.logs).length, exhausted(other.logs).length]).toEqual([0, 1]);
+    for (const { close } of [late, other]) close();
   });
 
   it.each([

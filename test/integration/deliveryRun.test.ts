@@ -167,35 +167,39 @@ describe('a delivery run', () => {
   it('is started again by a signal that comes as it ends: nothing that waits is ever without a run', async () => {
     const broken = scripted('broken', (_, { attempt }) => attempt === 1 && fail('x'));
     await outbox.startWorker({ OUTBOX_BACKOFF_FIRST_MS: '50' }, { handlers: [broken.handler] });
-    const ids: string[] = [];
-    for (let n = 0; n < 10; n++) ids.push(...(await enqueue(outbox.db, [event({ aggregateId: `a${n}` })])));
-    const runs = ids.map((id) => runOf(outbox, id));
-    // Each asks for more the moment that it sees the run; one that has ended by then takes no signal.
-    const taken = await Promise.all(
-      runs.map(async (run) => {
-        await eventually(() => run.describe());
-        const asked = [];
-        for (let n = 0; n < 20; n++) {
-          const waiting = [{ handler: `late${n}`, attempts: 0, dueInMs: 0, reason: null }];
-          asked.push(
-            await run.signal('deliver', waiting).then(
-              () => true,
-              () => false,
-            ),
-          );
-        }
-        return asked.filter(Boolean).length;
-      }),
-    );
-    await allHandled(outbox.db, 'broken', 10);
-    for (const [index, run] of runs.entries()) {
-      expect(await ended(run)).toBe('COMPLETED');
-      const { events } = await run.fetchHistory();
-      const tried = new Set(events!.map((each) => each.activityTaskScheduledEventAttributes?.activityType?.name));
-      expect([...tried].filter((name) => name?.startsWith('late')).length).toBe(taken[index]);
+    let taken = 0;
+    // On a busy machine it may be that every run has ended before its first signal; others are asked then.
+    for (let round = 1; taken === 0 && round <= 10; round++) {
+      const ids: string[] = [];
+      for (let n = 0; n < 10; n++) ids.push(...(await enqueue(outbox.db, [event({ aggregateId: `a${n}` })])));
+      const runs = ids.map((id) => runOf(outbox, id));
+      const counts = await Promise.all(runs.map(askForMore));
+      await allHandled(outbox.db, 'broken', 10 * round);
+      for (const [index, run] of runs.entries()) {
+        expect(await ended(run)).toBe('COMPLETED');
+        const { events } = await run.fetchHistory();
+        const tried = new Set(events!.map((each) => each.activityTaskScheduledEventAttributes?.activityType?.name));
+        expect([...tried].filter((name) => name?.startsWith('late')).length).toBe(counts[index]);
+      }
+      taken = counts.reduce((sum, count) => sum + count, 0);
     }
-    expect(taken.some((count) => count > 0)).toBe(true);
+    expect(taken).toBeGreaterThan(0);
   });
+
+  /** The moment that it sees the run. @returns how many signals were taken: a run that has ended by then takes none */
+  async function askForMore(run: WorkflowHandle): Promise<number> {
+    await eventually(() => run.describe());
+    let taken = 0;
+    for (let n = 0; n < 20; n++) {
+      const waiting = [{ handler: `late${n}`, attempts: 0, dueInMs: 0, reason: null }];
+      const asked = run.signal('deliver', waiting);
+      taken += await asked.then(
+        () => 1,
+        () => 0,
+      );
+    }
+    return taken;
+  }
 });
 
 describe('a delivery run that continues as new', () => {

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import type { DeliveryDeps } from '../../src/activities/deliverer';
+import type { AttemptRequest, DeliveryDeps } from '../../src/activities/deliverer';
 import { createDeliveryActivities } from '../../src/activities/delivery';
 import type { Handler } from '../../src/handlers/defineHandler';
 import type { RedactFailure } from '../../src/handlers/failureText';
@@ -48,13 +48,13 @@ export function standAlone(
   };
 }
 
-/** One attempt of a delivery run, as the handler's activity makes it. */
-export function attemptOf(deps: DeliveryDeps, handler: string, eventId: string) {
+/** One attempt of a delivery run, as the handler's activity makes it. @param attempts spent, as far as the run knows */
+export function attemptOf(deps: DeliveryDeps, handler: string, eventId: string, attempts?: number) {
   const activities = createDeliveryActivities(deps) as unknown as Record<
     string,
-    (request: { eventId: string }) => Promise<AttemptResult>
+    (request: AttemptRequest) => Promise<AttemptResult>
   >;
-  return runActivity(() => activities[handler]!({ eventId }));
+  return runActivity(() => activities[handler]!({ eventId, ...(attempts !== undefined && { attempts }) }));
 }
 
 /** Runs an activity as a worker would. */
