@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Advisories } from '../../src/consumer/advisories';
 import { Graveyard } from '../../src/consumer/graveyard';
 import { Holders } from '../../src/consumer/holders';
+import { incomingEvent } from '../../src/consumer/message';
 import { Unowned } from '../../src/consumer/unowned';
 import { Metrics } from '../../src/telemetry/metrics';
 import { event, enqueue } from '../support/events';
@@ -14,6 +15,7 @@ import { TestOutbox, type Settings } from '../support/outbox';
 import { Receiver } from '../support/receiver';
 
 const MAX = 2;
+const MIB = 1024 * 1024;
 
 describe('messages that the broker gives up', () => {
   let outbox: TestOutbox;
@@ -132,6 +134,28 @@ describe('messages that the broker gives up', () => {
       await sleep(400);
       expect(await twice(unowned)).toBeGreaterThanOrEqual(1);
       await eventually(async () => (await consumer()).ack_floor.stream_seq >= 1);
+    });
+
+    it('however large they are together, and however many handlers take them', async () => {
+      const { graveyard, receiver, metrics } = await open(['one', 'two', 'three']);
+      const data = Buffer.alloc(4 * MIB);
+      const given = Array.from({ length: 6 }, (_, index) => {
+        const [subject, sequence] = [`${prefix()}.thing.ThingHappened`, index + 1];
+        const position = { stream: stream(), sequence, at: new Date() };
+        return { subject, sequence, event: incomingEvent({ subject, data }, prefix(), position) };
+      });
+      const statements = jest.spyOn(outbox.db, 'query');
+      // The last stands in the stream twice.
+      const rows = await graveyard.bury([...given, { ...given[5]!, sequence: 7 }]);
+      const sizes = statements.mock.calls.map(([, values]) => JSON.stringify(values).length);
+      expect(Math.max(...sizes)).toBeLessThan(16 * MIB);
+      expect(rows).toHaveLength(18);
+      expect(said(receiver)).toHaveLength(18);
+      expect(total(samplesOf(metrics.meter.text()), 'outbox_handler_exhausted_total')).toBe(18);
+      const { rows: bytes } = await outbox.db.query(
+        `SELECT count(*)::integer AS letters, min(length(body)) AS bytes FROM :schema.deliveries WHERE state = 'dead'`,
+      );
+      expect(bytes).toEqual([{ letters: 18, bytes: 4 * MIB }]);
     });
 
     it('looks at 1,000 at a time, and only at what the consumer is given', async () => {
@@ -265,7 +289,7 @@ describe('messages that the broker gives up', () => {
       ...{ db: outbox.db, link, config, graveyard, handlersFor, holders },
       clock: () => clock,
     });
-    return { receiver, metrics, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
+    return { receiver, metrics, graveyard, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
   }
 
   async function publish(count: number, id?: string, type = 'ThingHappened'): Promise<string[]> {
