@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Advisories } from '../../src/consumer/advisories';
 import { Graveyard } from '../../src/consumer/graveyard';
 import { Holders } from '../../src/consumer/holders';
+import { Inspector } from '../../src/consumer/inspector';
+import type { JetStreamSource } from '../../src/consumer/jetstreamSource';
 import { incomingEvent } from '../../src/consumer/message';
 import { Unowned } from '../../src/consumer/unowned';
 import { Metrics } from '../../src/telemetry/metrics';
@@ -224,6 +226,26 @@ describe('messages that the broker gives up', () => {
       expect(await deliveries()).toEqual([]);
     });
 
+    it('whatever keeps a look from comparing', async () => {
+      const { receiver } = await open([], { OUTBOX_SWEEP_MS: '100' });
+      const { config, logger, exhausted, broker } = receiver;
+      const [id] = await publish(1);
+      // Nothing can be compared with a consumer that is not there.
+      await outbox.manager.consumers.delete(stream(), durable());
+      const inspector = new Inspector({
+        ...{ db: outbox.db, link: broker.link, config, logger, exhausted },
+        ...{ source: receiver.source as JetStreamSource, handlersFor: () => ['one'] },
+      });
+      outbox.onClose(() => inspector.close());
+      await inspector.start();
+      await capture(
+        `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream()}.${durable()}`,
+        JSON.stringify({ stream_seq: 1, deliveries: MAX }),
+      );
+      await eventually(async () => (await deliveries()).length === 1, undefined, 'its dead letter');
+      expect(await deliveries()).toEqual([expect.objectContaining({ eventId: id, state: 'dead' })]);
+    });
+
     it("uses an operator's capture stream as it is", async () => {
       const { advisories } = await open();
       await outbox.manager.streams.add({
@@ -289,7 +311,8 @@ describe('messages that the broker gives up', () => {
       ...{ db: outbox.db, link, config, graveyard, handlersFor, holders },
       clock: () => clock,
     });
-    return { receiver, metrics, graveyard, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
+    const advisories = new Advisories({ link, config, logger, graveyard, holders });
+    return { receiver, metrics, graveyard, unowned, advisories };
   }
 
   async function publish(count: number, id?: string, type = 'ThingHappened'): Promise<string[]> {
