@@ -9,10 +9,12 @@ export function statementName(text) {
 }
 
 const NATS_LOOKS = /^\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET)\b/;
+/** Workers ask one another what they have in hand, and answer to an inbox: nothing is stored (`points/elsewhere.ts`). */
+const NATS_ASKS = /^_(OUTBOX\.HELD|INBOX)\./;
 
 /** @param reply where the answer is to go: the stream's, without which nobody says that it has the message */
 export function natsEffect(subject, body, headers, reply) {
-  if (NATS_LOOKS.test(subject)) return undefined;
+  if (NATS_LOOKS.test(subject) || NATS_ASKS.test(subject)) return undefined;
   const advisories = /_ADVISORIES\b/.test(subject) ? 'advisories ' : '';
   if (subject.startsWith('$JS.ACK.')) return `nats ${advisories}${/^[-+]\w+/.exec(body)?.[0] ?? '+ACK'}`;
   const [, of, what] = /^\$JS\.API\.(STREAM|CONSUMER)\.(?:DURABLE\.)?(MSG\.\w+|\w+)/.exec(subject) ?? [];
