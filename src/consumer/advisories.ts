@@ -11,17 +11,21 @@ import { nanos } from 'nats';
 import type { NatsLink } from '../broker/link';
 import type { Config } from '../config';
 import type { Logger } from '../logger';
-import { readAdvisory } from './advisory';
+import { readAdvisory, type Advisory } from './advisory';
 import type { Graveyard } from './graveyard';
+import type { Holders } from './holders';
 import { managerOver, readStored } from './storedEvents';
 
 const SEVEN_DAYS_MS = 7 * 24 * 3_600_000;
 const MAX_PER_LOOK = 100;
 /** The shortest that the client lets a fetch take; it ends sooner when it has all that it asked for. */
 const FETCH_MS = 1_000;
-/** Short, as one may be delivered to a fetch that has just ended; reading it twice is harmless. */
-const ACK_WAIT_MS = 10_000;
-/** A worker is at work on the final delivery still: asked again when its lease has had time to end. */
+/**
+ * For reading and burying; the workers are asked for up to the `ack_wait` of the messages before. Short, as one may be
+ * delivered to a fetch that has just ended; reading it twice is harmless.
+ */
+const SETTLE_MS = 10_000;
+/** A worker has it in hand still, or is at work on it: asked again when its lease has had time to end. */
 const HELD_MS = 30_000;
 
 export interface AdvisoriesDeps {
@@ -29,6 +33,12 @@ export interface AdvisoriesDeps {
   readonly config: Config;
   readonly logger: Logger;
   readonly graveyard: Graveyard;
+  /** A message is given up while it is in hand: its last delivery runs out while its worker is cut off or restarts. */
+  readonly holders: Pick<Holders, 'heldOf'>;
+}
+
+interface GivenUp extends Advisory {
+  readonly message: JsMsg;
 }
 
 /**
@@ -45,7 +55,7 @@ export class Advisories {
   constructor(private readonly deps: AdvisoriesDeps) {}
 
   /**
-   * Makes dead letters of up to 100 messages that were given up.
+   * Makes dead letters of up to 100 messages that were given up and that no worker has in hand.
    *
    * @returns how many
    * @throws while PostgreSQL or the broker is away: what was not read is read by the next look
@@ -62,23 +72,30 @@ export class Advisories {
       this.consumer = undefined;
       throw error;
     }
-    let dead = 0;
     // Also with nothing pending: a redelivery does not count as that.
     const messages = await consumer.fetch({
       max_messages: Math.max(1, Math.min(MAX_PER_LOOK, pending)),
       expires: FETCH_MS,
     });
-    for await (const message of messages) if (await this.read(manager, message)) dead++;
+    const given: GivenUp[] = [];
+    for await (const message of messages) {
+      const advisory = readAdvisory(message.data);
+      if (advisory) given.push({ ...advisory, message });
+      else message.term('no advisory of a message that was given up');
+    }
+    // Asked once for all of them.
+    const held = await this.deps.holders.heldOf(given.map(({ sequence }) => sequence));
+    let dead = 0;
+    for (const one of given) if (await this.settle(manager, one, held.has(one.sequence))) dead++;
     return dead;
   }
 
-  private async read(manager: JetStreamManager, message: JsMsg): Promise<boolean> {
+  /** @returns whether it became a dead letter */
+  private async settle(manager: JetStreamManager, given: GivenUp, inHand: boolean): Promise<boolean> {
     const { config, graveyard } = this.deps;
-    const advisory = readAdvisory(message.data);
-    if (!advisory) return (message.term('no advisory of a message that was given up'), false);
-    const stored = await readStored(manager, config.nats, [advisory.sequence]);
-    const rows = await graveyard.bury(stored, advisory.deliveries);
-    if (rows.some(({ kind }) => kind === 'held')) message.nak(HELD_MS);
+    const { sequence, deliveries, message } = given;
+    const rows = inHand ? [] : await graveyard.bury(await readStored(manager, config.nats, [sequence]), deliveries);
+    if (inHand || rows.some(({ kind }) => kind === 'held')) message.nak(HELD_MS);
     else message.ack();
     return rows.some(({ kind }) => kind === 'recorded');
   }
@@ -86,12 +103,12 @@ export class Advisories {
   private async ready(manager: JetStreamManager): Promise<Consumer | undefined> {
     if (this.consumer) return this.consumer;
     const { link, config, logger } = this.deps;
-    const { durable } = config.nats;
+    const { durable, ackWaitMs } = config.nats;
     const subject = `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${config.nats.stream}.${durable}`;
     try {
       const stream = await this.capture(manager, subject);
       const name = `${durable}-advisories`;
-      const ack_wait = nanos(ACK_WAIT_MS);
+      const ack_wait = nanos(ackWaitMs + SETTLE_MS);
       const settings = { durable_name: name, ack_policy: AckPolicy.Explicit, filter_subject: subject, ack_wait };
       await manager.consumers.info(stream, name).catch(() => manager.consumers.add(stream, settings));
       if (link.connection) this.consumer = await jetstream(link.connection).consumers.get(stream, name);

@@ -11,8 +11,11 @@ import { Holders } from './holders';
 import type { JetStreamSource } from './jetstreamSource';
 import { Unowned } from './unowned';
 
-/** A start waits so long for the first look at most: while a server is away there is nothing to see. */
-const FIRST_LOOK_MS = 5_000;
+/**
+ * A start waits so long for the first look at most: while a server is away there is nothing to see, and what the other
+ * workers are asked then has been read.
+ */
+const FIRST_LOOK_MS = 3_000;
 
 /**
  * Looks after the messages that the broker delivers no more: by its advisories at each sweep, and every few minutes by
@@ -21,6 +24,7 @@ const FIRST_LOOK_MS = 5_000;
 export class Inspector {
   private readonly advisories: Advisories;
   private readonly unowned: Unowned;
+  private readonly holders: Holders;
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
   private looking: Promise<void> = Promise.resolve();
@@ -40,13 +44,10 @@ export class Inspector {
   ) {
     const graveyard = new Graveyard(deps);
     const { source } = deps;
-    this.advisories = new Advisories({ ...deps, graveyard });
-    this.unowned = new Unowned({
-      ...deps,
-      graveyard,
-      holders: new Holders(deps.link, deps.config.nats, (sequence) => source.holds(sequence)),
-      clock: () => source.pulledMs,
-    });
+    this.holders = new Holders(deps.link, deps.config.nats, (sequence) => source.holds(sequence));
+    const shared = { ...deps, graveyard, holders: this.holders };
+    this.advisories = new Advisories(shared);
+    this.unowned = new Unowned({ ...shared, clock: () => source.pulledMs });
   }
 
   /** The first look comes before anything is pulled: the next pull moves the ack floor past what is exhausted. */
@@ -59,6 +60,7 @@ export class Inspector {
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
+    this.holders.close();
     await within(FIRST_LOOK_MS, this.looking);
   }
 
@@ -69,17 +71,23 @@ export class Inspector {
     }, this.deps.config.handling.sweepMs).unref();
   }
 
+  /** Side by side: neither waits for the answers that the other asks for, nor ends with its failure. */
   private async look(): Promise<void> {
-    const { config, logger } = this.deps;
+    await Promise.all([this.quietly(() => this.compare()), this.quietly(() => this.advisories.look())]);
+  }
+
+  private async compare(): Promise<void> {
+    if (performance.now() - this.comparedAt < this.deps.config.handling.compareMs) return;
+    await this.unowned.look();
+    this.comparedAt = performance.now();
+  }
+
+  private async quietly(look: () => Promise<unknown>): Promise<void> {
     try {
-      if (performance.now() - this.comparedAt >= config.handling.compareMs) {
-        await this.unowned.look();
-        this.comparedAt = performance.now();
-      }
-      await this.advisories.look();
+      await look();
     } catch (error) {
       // PostgreSQL or the broker is away; both are said elsewhere, and the next look finds the same.
-      if (!this.closed) logger.debug(`Unowned messages could not be looked for: ${(error as Error).message}`);
+      if (!this.closed) this.deps.logger.debug(`Unowned messages could not be looked for: ${(error as Error).message}`);
     }
   }
 }

@@ -25,7 +25,7 @@ const RECORD = `
   WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS g (
       event_id uuid, handler text, attempts integer, reason text, source text,
-      event_type text, aggregate_type text, aggregate_id text, company_id uuid, record jsonb, body text)
+      event_type text, aggregate_type text, aggregate_id text, company_id uuid, record jsonb, body integer)
   ), released AS (
     DELETE FROM :schema.processed_events p USING given g
      WHERE p.event_id = g.event_id AND p.handler = g.handler AND p.status = 'in_progress'
@@ -44,7 +44,7 @@ const RECORD = `
       event_type, aggregate_type, aggregate_id, company_id, record, body)
     SELECT event_id, handler, 'dead', attempts, clock_timestamp(), reason, CASE WHEN in_outbox THEN 'outbox' ELSE source END,
            event_type, aggregate_type, aggregate_id, company_id,
-           CASE WHEN NOT in_outbox THEN record END, CASE WHEN NOT in_outbox THEN decode(body, 'base64') END
+           CASE WHEN NOT in_outbox THEN record END, CASE WHEN NOT in_outbox THEN decode(($3::text[])[body], 'base64') END
       FROM placed ORDER BY event_id, handler
     ON CONFLICT (event_id, handler) DO NOTHING
     RETURNING event_id, handler
@@ -54,19 +54,22 @@ const RECORD = `
   SELECT event_id, handler, 'held' FROM claims WHERE status = 'in_progress'`;
 
 /**
- * Makes dead letters of what the broker gave up, any number in one statement. Never of what is handled, in hand or
- * waiting; a second time finds nothing left to do.
+ * Makes dead letters of what the broker gave up, in one statement: all bodies together must be some MiB at most. Never
+ * of what is handled, claimed or waiting; a second time finds nothing left to do. An event has those of all its handlers
+ * or none: one that had some would not count as unowned any more.
  */
 export async function recordExhausted(
   db: Database,
   given: readonly ExhaustedEvent[],
   { maxLeaseMs }: { readonly maxLeaseMs: number },
 ): Promise<RecordedExhausted[]> {
-  const records = given.flatMap((exhausted) => exhausted.handlers.map((handler) => recordOf(exhausted, handler)));
+  const records = given.flatMap((one, index) => one.handlers.map((handler) => recordOf(one, handler, index + 1)));
   if (records.length === 0) return [];
   const { rows } = await db.query<{ [name in keyof RecordedExhausted]: RecordedExhausted[name] }>(RECORD, [
     JSON.stringify(records),
     maxLeaseMs,
+    // Apart, and once for all handlers of an event: with many of them a jsonb, which has 256 MiB at most, would be too small.
+    given.map(({ event }) => Buffer.from(event.payload).toString('base64')),
   ]);
   return rows;
 }
@@ -75,11 +78,12 @@ export function exhaustedReason(deliveries: number): string {
   return `delivered ${deliveries} times without an outcome`;
 }
 
-function recordOf({ event, deliveries }: ExhaustedEvent, handler: string): unknown {
-  const { payload, source, ...record } = event;
+/** @param body its place among the bodies, from 1 */
+function recordOf({ event, deliveries }: ExhaustedEvent, handler: string, body: number): unknown {
+  const { payload: _payload, source, ...record } = event;
   return {
     ...{ event_id: event.eventId, handler, attempts: deliveries, reason: exhaustedReason(deliveries), source },
     ...{ event_type: event.eventType, aggregate_type: event.aggregateType, aggregate_id: event.aggregateId },
-    ...{ company_id: event.companyId, record, body: Buffer.from(payload).toString('base64') },
+    ...{ company_id: event.companyId, record, body },
   };
 }

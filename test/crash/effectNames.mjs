@@ -8,13 +8,13 @@ export function statementName(text) {
   return /^\s*\/\* outbox: ([^*]+) \*\//.exec(text)?.[1];
 }
 
-/** What workers ask and answer one another is stored nowhere; nor is what a client is told in its inbox. */
-const NATS_LOOKS =
-  /^(_OUTBOX\.HELD|_INBOX|\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET))\b/;
+const NATS_LOOKS = /^\$JS\.API\.(INFO|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST)|DIRECT\.GET)\b/;
+/** Workers ask one another what they have in hand, and answer to an inbox: nothing is stored (`points/elsewhere.ts`). */
+const NATS_ASKS = /^_(OUTBOX\.HELD|INBOX)\./;
 
 /** @param reply where the answer is to go: the stream's, without which nobody says that it has the message */
 export function natsEffect(subject, body, headers, reply) {
-  if (NATS_LOOKS.test(subject)) return undefined;
+  if (NATS_LOOKS.test(subject) || NATS_ASKS.test(subject)) return undefined;
   const advisories = /_ADVISORIES\b/.test(subject) ? 'advisories ' : '';
   if (subject.startsWith('$JS.ACK.')) return `nats ${advisories}${/^[-+]\w+/.exec(body)?.[0] ?? '+ACK'}`;
   const [, of, what] = /^\$JS\.API\.(STREAM|CONSUMER)\.(?:DURABLE\.)?(MSG\.\w+|\w+)/.exec(subject) ?? [];

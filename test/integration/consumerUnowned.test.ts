@@ -5,6 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Advisories } from '../../src/consumer/advisories';
 import { Graveyard } from '../../src/consumer/graveyard';
 import { Holders } from '../../src/consumer/holders';
+import { Inspector } from '../../src/consumer/inspector';
+import type { JetStreamSource } from '../../src/consumer/jetstreamSource';
+import { incomingEvent } from '../../src/consumer/message';
 import { Unowned } from '../../src/consumer/unowned';
 import { Metrics } from '../../src/telemetry/metrics';
 import { event, enqueue } from '../support/events';
@@ -14,6 +17,7 @@ import { TestOutbox, type Settings } from '../support/outbox';
 import { Receiver } from '../support/receiver';
 
 const MAX = 2;
+const MIB = 1024 * 1024;
 
 describe('messages that the broker gives up', () => {
   let outbox: TestOutbox;
@@ -134,6 +138,28 @@ describe('messages that the broker gives up', () => {
       await eventually(async () => (await consumer()).ack_floor.stream_seq >= 1);
     });
 
+    it('however large they are together, and however many handlers take them', async () => {
+      const { graveyard, receiver, metrics } = await open(['one', 'two', 'three']);
+      const data = Buffer.alloc(4 * MIB);
+      const given = Array.from({ length: 6 }, (_, index) => {
+        const [subject, sequence] = [`${prefix()}.thing.ThingHappened`, index + 1];
+        const position = { stream: stream(), sequence, at: new Date() };
+        return { subject, sequence, event: incomingEvent({ subject, data }, prefix(), position) };
+      });
+      const statements = jest.spyOn(outbox.db, 'query');
+      // The last stands in the stream twice.
+      const rows = await graveyard.bury([...given, { ...given[5]!, sequence: 7 }]);
+      const sizes = statements.mock.calls.map(([, values]) => JSON.stringify(values).length);
+      expect(Math.max(...sizes)).toBeLessThan(16 * MIB);
+      expect(rows).toHaveLength(18);
+      expect(said(receiver)).toHaveLength(18);
+      expect(total(samplesOf(metrics.meter.text()), 'outbox_handler_exhausted_total')).toBe(18);
+      const { rows: bytes } = await outbox.db.query(
+        `SELECT count(*)::integer AS letters, min(length(body)) AS bytes FROM :schema.deliveries WHERE state = 'dead'`,
+      );
+      expect(bytes).toEqual([{ letters: 18, bytes: 4 * MIB }]);
+    });
+
     it('looks at 1,000 at a time, and only at what the consumer is given', async () => {
       const { unowned } = await open();
       const { config } = await consumer();
@@ -198,6 +224,26 @@ describe('messages that the broker gives up', () => {
         return left === 0 && unread === 1;
       });
       expect(await deliveries()).toEqual([]);
+    });
+
+    it('whatever keeps a look from comparing', async () => {
+      const { receiver } = await open([], { OUTBOX_SWEEP_MS: '100' });
+      const { config, logger, exhausted, broker } = receiver;
+      const [id] = await publish(1);
+      // Nothing can be compared with a consumer that is not there.
+      await outbox.manager.consumers.delete(stream(), durable());
+      const inspector = new Inspector({
+        ...{ db: outbox.db, link: broker.link, config, logger, exhausted },
+        ...{ source: receiver.source as JetStreamSource, handlersFor: () => ['one'] },
+      });
+      outbox.onClose(() => inspector.close());
+      await inspector.start();
+      await capture(
+        `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream()}.${durable()}`,
+        JSON.stringify({ stream_seq: 1, deliveries: MAX }),
+      );
+      await eventually(async () => (await deliveries()).length === 1, undefined, 'its dead letter');
+      expect(await deliveries()).toEqual([expect.objectContaining({ eventId: id, state: 'dead' })]);
     });
 
     it("uses an operator's capture stream as it is", async () => {
@@ -265,7 +311,8 @@ describe('messages that the broker gives up', () => {
       ...{ db: outbox.db, link, config, graveyard, handlersFor, holders },
       clock: () => clock,
     });
-    return { receiver, metrics, unowned, advisories: new Advisories({ link, config, logger, graveyard }) };
+    const advisories = new Advisories({ link, config, logger, graveyard, holders });
+    return { receiver, metrics, graveyard, unowned, advisories };
   }
 
   async function publish(count: number, id?: string, type = 'ThingHappened'): Promise<string[]> {

@@ -43,9 +43,9 @@ export const POINTS: readonly Point[] = [
     'nats +WPI': [],
     'nats -NAK': [],
     'nats advisories CONSUMER.MSG.NEXT': ['consumer/advisories.ts look fetch'],
-    'nats advisories +ACK': ['consumer/advisories.ts read ack'],
-    'nats advisories -NAK': ['consumer/advisories.ts read nak'],
-    'nats advisories +TERM': ['consumer/advisories.ts read term'],
+    'nats advisories +ACK': ['consumer/advisories.ts settle ack'],
+    'nats advisories -NAK': ['consumer/advisories.ts settle nak'],
+    'nats advisories +TERM': ['consumer/advisories.ts look term'],
     'sql record exhausted': [],
   }),
 
