@@ -132,7 +132,10 @@ describe('a delivery run', () => {
   });
 
   it('takes no notice of signals that it cannot read, and never fails a workflow task by them (C26)', async () => {
-    const broken = scripted('broken', (entry) => entry < 2 && fail('x'));
+    let open: () => void = () => undefined;
+    const told = new Promise<void>((resolve) => (open = resolve));
+    // A retryNow that names no handler means all of them: the run must not end before it has been sent everything.
+    const broken = scripted('broken', (entry) => (entry < 2 ? fail('x') : told));
     await outbox.startWorker(HOUR, { handlers: [broken.handler] });
     const [id = ''] = await enqueue(outbox.db, [event()]);
     const run = await waits(outbox, id);
@@ -156,6 +159,7 @@ describe('a delivery run', () => {
     for (const input of junk.slice(1, 5)) await run.signal('retryNow', { handler: input });
     await run.signal('deliver', [{ handler: 'broken', attempts: -1, dueInMs: Number.NaN, reason: 9 }, 5]);
     await run.signal('retryNow');
+    open();
     await allHandled(outbox.db, 'broken', 1);
     await outbox.allDone();
     const { events } = await run.fetchHistory();
