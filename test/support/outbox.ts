@@ -44,6 +44,8 @@ const SHORT: Settings = {
   OUTBOX_BACKOFF_MAX_MS: '4000',
   OUTBOX_SWEEP_MS: '1000',
   OUTBOX_SWEEP_AFTER_MS: '10000',
+  // Whoever reads the history of a run finds all of it in one.
+  OUTBOX_ROLL_OVER_EVENTS: '1000',
   // Many workers at once; a test of the metrics turns them on.
   OUTBOX_METRICS_ADDRESS: 'off',
 };
