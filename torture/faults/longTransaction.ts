@@ -11,7 +11,9 @@ export const transactionLong: Fault = {
     const commits = random.chance(75);
     return {
       what: `a transaction that is open for ${seconds(ms)} and ${commits ? 'commits' : 'rolls back'}`,
-      strike: (world) => writeEvent(world, { type: 'Placed', payload: { n }, commits }, wait(ms)),
+      strike: async (world) => {
+        await writeEvent(world, { type: 'Placed', payload: { n }, commits }, wait(ms));
+      },
     };
   },
 };

@@ -57,18 +57,27 @@ export const workerBlock: Fault = {
     return {
       what: 'a handler keeps its worker busy until another has taken its event over',
       strike: async (world) => {
-        await writeEvent(world, { type: 'Blocking', payload, commits: true });
+        const eventId = await writeEvent(world, { type: 'Blocking', payload, commits: true });
         const end = performance.now() + blockMs;
-        while (performance.now() < end && (await inProgress(world))) await wait(250)();
-        if (await inProgress(world)) throw new Error('no other worker has taken the event over in time');
+        while (performance.now() < end && !(await hasEnded(world, eventId))) await wait(250)();
+        if (!(await wasClaimed(world, eventId))) throw new Error('no worker has come to the event in time');
       },
     };
   },
 };
 
-async function inProgress({ db }: World): Promise<boolean> {
-  const { rows } = await db.query<{ open: boolean }>(`
-    SELECT EXISTS (SELECT FROM :schema.event_queue q WHERE q.event_type = 'Blocking' AND NOT EXISTS (
-      SELECT FROM :schema.processed_events p WHERE p.event_id = q.event_id AND p.status = 'done')) AS open`);
-  return rows[0]?.open ?? false;
+async function hasEnded({ db }: World, eventId: string): Promise<boolean> {
+  const { rowCount } = await db.query(`SELECT FROM :schema.processed_events WHERE event_id = $1 AND status = 'done'`, [
+    eventId,
+  ]);
+  return rowCount !== 0;
+}
+
+async function wasClaimed({ db }: World, eventId: string): Promise<boolean> {
+  const { rows } = await db.query<{ was: boolean }>(
+    `SELECT EXISTS (SELECT FROM :schema.processed_events WHERE event_id = $1)
+         OR EXISTS (SELECT FROM :schema.deliveries WHERE event_id = $1) AS was`,
+    [eventId],
+  );
+  return rows[0]?.was ?? false;
 }
