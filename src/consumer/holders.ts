@@ -15,7 +15,6 @@ const ASK_EVERY_MS = 1_000;
  */
 export class Holders {
   private readonly subject: string;
-  private readonly withinMs: number;
   private readonly closing = new AbortController();
   private listening: NatsConnection | undefined;
   /** Counts them: an answer may have been lost with the connection. */
@@ -27,10 +26,9 @@ export class Holders {
     /** In hand here. */
     readonly holds: (sequence: number) => boolean,
     /** The broker leaves its messages that long to a worker which says nothing, busy with a handler that blocks it. */
-    withinMs = ackWaitMs,
+    private readonly withinMs = ackWaitMs,
   ) {
     this.subject = `_OUTBOX.HELD.${stream}.${durable}`;
-    this.withinMs = withinMs;
     link.onUp(() => this.listen());
     link.onDown(() => this.outages++);
     this.listen();
